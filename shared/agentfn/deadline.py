@@ -1,0 +1,62 @@
+"""How long this run may work."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+Clock = Callable[[], float]
+
+
+class LambdaContext(Protocol):
+    """What agentfn uses of the context object that Lambda passes to a handler.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
+    """
+
+    aws_request_id: str
+
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment, in seconds of `clock`, after which nothing of this run may still be waited for."""
+
+    at: float
+    clock: Clock = time.monotonic
+
+    @classmethod
+    def after(cls, seconds: float, clock: Clock = time.monotonic) -> "Deadline":
+        return cls(clock() + seconds, clock)
+
+    @classmethod
+    def of(
+        cls,
+        context: LambdaContext,
+        *,
+        reserve: float,
+        cap: float | None = None,
+        clock: Clock = time.monotonic,
+    ) -> "Deadline":
+        """The deadline of a Lambda invocation.
+
+        `reserve` seconds are kept back for saving and answering. `cap` is the front door's own limit in seconds,
+        counted from now: API Gateway answers 504 after 29 s while the function runs on.
+        """
+        left = context.get_remaining_time_in_millis() / 1000
+        if cap is not None:
+            left = min(left, cap)
+        return cls.after(max(0.0, left - reserve), clock)
+
+    def left(self) -> float:
+        """Seconds left; never negative."""
+        return max(0.0, self.at - self.clock())
+
+    def clip(self, seconds: float) -> float:
+        """`seconds`, or what is left where that is less."""
+        return min(seconds, self.left())
+
+    @property
+    def passed(self) -> bool:
+        return self.left() <= 0

@@ -1,0 +1,70 @@
+"""A source, given as text, as a file: a data URI, raw base64, or the path of a file in the work folder."""
+
+import base64
+import binascii
+import mimetypes
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from agentfn.errors import FileRefused
+from agentfn.files.names import safe_name
+from agentfn.tools import File
+
+
+def read_source(source: str, *, name: str = "", folder: Path | None = None, limit: int = 20 * 1024 * 1024) -> File:
+    """`folder` is where a path may lead, and nowhere else. `limit` is in bytes.
+
+    Raises FileRefused: for what is none of these, is too large, or lies outside the folder.
+    """
+    if source.startswith("data:"):
+        return _checked(_data_uri(source, name), limit)
+    if folder is not None and (inside := _inside(source, folder)) is not None:
+        return _checked(File(name or inside.name, inside), limit)
+    if source.startswith(("http://", "https://", "file:", "ftp:", "s3:")):
+        raise FileRefused(f"{source.split(':')[0]} addresses are not fetched; send the file's content")
+    return _checked(File(name or "file", _decoded(source)), limit)
+
+
+def _data_uri(source: str, name: str) -> File:
+    """RFC 2397: `data:[<media type>][;name=<name>][;base64],<data>`."""
+    head, comma, body = source[5:].partition(",")
+    if not comma:
+        raise FileRefused("a data URI needs a comma before its data")
+    media_type, *parameters = head.split(";")
+    named = next((item[5:] for item in parameters if item.startswith("name=")), "")
+    content = _decoded(unquote_to_bytes(body).decode("latin-1")) if "base64" in parameters else unquote_to_bytes(body)
+    kind = media_type or "text/plain"
+    chosen = (
+        name or unquote_to_bytes(named).decode("utf-8", "replace") or f"file{mimetypes.guess_extension(kind) or ''}"
+    )
+    return File(safe_name(chosen), content, kind)
+
+
+def _decoded(text: str) -> bytes:
+    compact = "".join(text.split())
+    try:
+        return base64.b64decode(compact + "=" * (-len(compact) % 4), altchars=_alphabet(compact), validate=True)
+    except (binascii.Error, ValueError):
+        raise FileRefused("the content is not valid base64") from None
+
+
+def _alphabet(text: str) -> bytes | None:
+    return b"-_" if "-" in text or "_" in text else None
+
+
+def _inside(source: str, folder: Path) -> Path | None:
+    """The file that the path names, where it is one. Raises FileRefused where it lies outside the folder."""
+    try:
+        path = (folder / source).resolve()
+        exists = path.is_file()
+    except (OSError, ValueError):
+        return None  # too long for a name, as base64 is
+    if exists and not path.is_relative_to(folder.resolve()):
+        raise FileRefused(f"{safe_name(source)} lies outside the work folder")
+    return path if exists else None
+
+
+def _checked(file: File, limit: int) -> File:
+    if file.size > limit:
+        raise FileRefused(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
+    return File(safe_name(file.name), file.content, file.media_type)

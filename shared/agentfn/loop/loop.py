@@ -1,0 +1,154 @@
+"""The loop: ask the model, run the tools it asks for, until it is done or a limit is met."""
+
+import dataclasses
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from agentfn.deadline import Deadline
+from agentfn.errors import ModelError
+from agentfn.loop.acting import Acting
+from agentfn.loop.asking import OutOfTime, Patience, ask
+from agentfn.loop.events import Event, Final, ModelTurn, Notice, StepStarted
+from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.loop.result import Result
+from agentfn.loop.tally import Tally
+from agentfn.loop.transcript import distinct, steps_taken, unanswered
+from agentfn.models import Model, Prompt, Reply, Sampling, Turn
+from agentfn.tools import FileInfo, Registry, Workspace
+from agentfn.tools.calling import Slots, ToolLimits
+
+CLOSING = (
+    "The limit of {steps} steps is reached and tools are off. Give the best answer that what you have found so far "
+    "allows, and say what is missing."
+)
+EMPTY = "The model gave an empty answer, {times} times in a row."
+EMPTY_TRIES = 2
+FILTERED = "The model's provider stopped the answer with its content filter."
+
+
+@dataclass(frozen=True)
+class LoopLimits:
+    steps: int = 40
+    repeats: int = 6
+    patience: Patience = field(default_factory=Patience)
+    tools: ToolLimits = field(default_factory=ToolLimits)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One agent's loop over one task's transcript.
+
+    `force_first_tool` makes the model call a tool in the first step of a fresh conversation. `slots` is shared by all
+    loops of the process.
+    """
+
+    model: Model
+    tools: Registry
+    system: str
+    workspace: Workspace
+    deadline: Deadline
+    slots: Slots
+    task_id: str
+    limits: LoopLimits = field(default_factory=LoopLimits)
+    sampling: Sampling = field(default_factory=Sampling)
+    force_first_tool: bool = False
+
+    async def run(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> Result:
+        """Plays to the end and returns how it ended."""
+        async for event in self.play(transcript, interrupted=interrupted):
+            if isinstance(event, Final):
+                return event.result
+        raise AssertionError("a loop ends with Final")
+
+    async def play(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> AsyncIterator[Event]:
+        """Goes on where `transcript` stands, and ends with one Final.
+
+        `interrupted` says that the run which wrote its end may have died with calls under way: those of idempotent
+        tools are made again, of others the model is told that the outcome is unknown.
+        """
+        tally = Tally(transcript)
+        try:
+            async for event in self._steps(tally, interrupted):
+                yield event
+        except OutOfTime as pause:
+            result = tally.result("suspended", "", "out_of_time", resume_in=pause.resume_in)
+            yield Final(steps_taken(tally.turns), result)
+        except ModelError as error:
+            yield Final(steps_taken(tally.turns), tally.result("failed", str(error), "model_error"))
+
+    async def _steps(self, tally: Tally, interrupted: bool) -> AsyncIterator[Event]:
+        acting = self._acting()
+        for step in itertools.count(steps_taken(tally.turns) + (not unanswered(tally.turns))):
+            if not unanswered(tally.turns):
+                yield StepStarted(step)
+                reply, notices = await self._ask(tally.turns, step)
+                for notice in notices:
+                    yield Notice(step, notice)
+                acts = any(call.name not in LIFECYCLE for call in reply.calls)
+                yield tally.keep(ModelTurn(step, reply.turn, acts))
+                if not reply.calls:
+                    yield Final(step, self._answered(tally, reply, step))
+                    return
+            events, ending = acting.live(step, unanswered(tally.turns))
+            for event in events:
+                yield tally.keep(event)
+            if ending is not None:
+                yield Final(step, tally.ended(ending[1], ending[0], self._produced()))
+                return
+            calls = unanswered(tally.turns)
+            cut = _last_spoken(tally.turns).cut
+            async for event in acting.run(step, calls, tally.turns, interrupted=interrupted, cut=cut):
+                yield tally.keep(event)
+            interrupted = False
+
+    async def _ask(self, turns: Sequence[Turn], step: int) -> tuple[Reply, list[str]]:
+        """The model's next turn. An empty one is asked for again; a call in the closing turn is left out."""
+        notices: list[str] = []
+        closing = step > self.limits.steps
+        prompt = self._prompt(turns, closing)
+        for _ in range(EMPTY_TRIES):
+            reply = await ask(self.model, prompt, self.deadline, self.limits.patience, notices.append)
+            calls = () if closing else distinct(reply.calls, turns)
+            reply = dataclasses.replace(reply, calls=calls, finish="stop" if closing else reply.finish)
+            if reply.turn.text or reply.calls or reply.finish == "content_filter":
+                break
+            notices.append("the model gave an empty answer")
+        return reply, notices
+
+    def _prompt(self, turns: Sequence[Turn], closing: bool) -> Prompt:
+        told = [*turns, Turn("user", CLOSING.format(steps=self.limits.steps))] if closing else turns
+        fresh = len(turns) == 1
+        return Prompt(
+            system=self.system,
+            turns=tuple(told),
+            tools=(*self.tools.declarations(), *LIFECYCLE.declarations()),
+            tool_choice="none" if closing else "required" if fresh and self.force_first_tool else "auto",
+            sampling=self.sampling,
+        )
+
+    def _answered(self, tally: Tally, reply: Reply, step: int) -> Result:
+        if reply.finish == "content_filter":
+            return tally.result("failed", reply.text or FILTERED, "content_filter")
+        if not reply.turn.text:
+            return tally.result("failed", EMPTY.format(times=EMPTY_TRIES), "empty_answer")
+        limit = "max_steps" if step > self.limits.steps else "length" if reply.finish == "length" else "answer"
+        return tally.result("completed", reply.text, limit, self._produced())
+
+    def _produced(self) -> tuple[FileInfo, ...]:
+        return self.workspace.produced
+
+    def _acting(self) -> Acting:
+        return Acting(
+            tools=self.tools,
+            workspace=self.workspace,
+            deadline=self.deadline,
+            limits=self.limits.tools,
+            slots=self.slots,
+            task_id=self.task_id,
+            max_repeats=self.limits.repeats,
+        )
+
+
+def _last_spoken(turns: Sequence[Turn]) -> Turn:
+    return next(turn for turn in reversed(turns) if turn.role == "assistant")

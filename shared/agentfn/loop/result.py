@@ -1,0 +1,72 @@
+"""How a loop ended."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentfn.models import Turn, Usage
+from agentfn.tools import FileInfo
+
+Status = Literal["completed", "input_required", "auth_required", "rejected", "failed", "suspended"]
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """One call of one step. `seconds` is None where the call was made in an earlier run."""
+
+    name: str
+    arguments: str
+    result: str
+    error: bool = False
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    index: int
+    text: str
+    calls: tuple[CallRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """`str()` of it is the text: the answer, the question to the user, or the reason.
+
+    `finish_reason` is "answer", the name of the lifecycle tool that ended it, or the limit that was met: "max_steps",
+    "length", "out_of_time". `resume_in` is how many seconds a suspended loop should rest before it goes on. `seconds`
+    counts this run only; steps and usage count the whole transcript since the user's last turn.
+    """
+
+    status: Status
+    text: str = ""
+    finish_reason: str = "answer"
+    files: tuple[FileInfo, ...] = ()
+    auth_scheme: str = ""
+    progress: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    seconds: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+    transcript: tuple[Turn, ...] = ()
+    resume_in: float = 0.0
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def total_steps(self) -> int:
+        return len(self.steps)
+
+    @property
+    def partial(self) -> bool:
+        """Whether a limit ended it before the model was done."""
+        return self.finish_reason in ("max_steps", "length")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "text": self.text,
+            "finish_reason": self.finish_reason,
+            "files": [vars(info) for info in self.files],
+            "total_steps": self.total_steps,
+            "seconds": round(self.seconds, 3),
+            "usage": self.usage.to_json(),
+        }

@@ -1,0 +1,52 @@
+"""What every door to a language model looks like."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from agentfn.models.turn import Reply, Turn
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Options that go to the provider as they are; None leaves the provider's default."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    reasoning_effort: str | None = None
+
+    def options(self) -> dict[str, Any]:
+        shape = {name: value for name, value in vars(self).items() if value is not None}
+        if self.stop is not None:
+            shape["stop"] = list(self.stop)
+        return shape
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One question to a model.
+
+    `tools` are OpenAI function declarations. `timeout` is in seconds and covers the whole call; a door gives up by
+    then, whatever the provider does.
+    """
+
+    system: str
+    turns: tuple[Turn, ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    tool_choice: Literal["auto", "required", "none"] = "auto"
+    timeout: float = 60.0
+    sampling: Sampling = field(default_factory=Sampling)
+
+
+class Model(Protocol):
+    """A door to one language model. It asks once: retries belong to the loop, which knows the deadline.
+
+    Raises ModelUnavailable where asking again may help, ModelRefused where it will not. A door may be cancelled at
+    any await.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def ask(self, prompt: Prompt) -> Reply: ...

@@ -1,0 +1,109 @@
+"""One entry of a transcript, and what a model answers with.
+
+The shapes follow OpenAI's chat messages, which every provider's client can be fed with.
+Source: https://platform.openai.com/docs/api-reference/chat/create
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+Role = Literal["user", "assistant", "tool"]
+Finish = Literal["stop", "tool_calls", "length", "content_filter"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call as the model wrote it: `arguments` is the raw text, which may be anything but JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One entry of the transcript.
+
+    A user turn has text. An assistant turn has text, calls or both. A tool turn answers the call `call_id` of the
+    assistant turn before it; its text is never empty, because some providers refuse an empty result.
+
+    `cut` says that the provider stopped an assistant turn at its length limit. `usage` is what that turn cost.
+    """
+
+    role: Role
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    cut: bool = False
+    usage: "Usage | None" = None
+
+    def to_json(self) -> dict[str, Any]:
+        shape: dict[str, Any] = {"role": self.role}
+        if self.text:
+            shape["text"] = self.text
+        if self.calls:
+            shape["calls"] = [[call.id, call.name, call.arguments] for call in self.calls]
+        if self.role == "tool":
+            shape |= {"call_id": self.call_id, "name": self.name}
+        if self.cut:
+            shape["cut"] = True
+        if self.usage is not None:
+            shape["usage"] = self.usage.to_json()
+        return shape
+
+    @classmethod
+    def from_json(cls, shape: dict[str, Any]) -> Self:
+        calls = tuple(Call(*parts) for parts in shape.get("calls", ()))
+        usage = Usage.from_json(shape["usage"]) if "usage" in shape else None
+        return cls(**{**shape, "calls": calls, "usage": usage})
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens, and US dollars where the price is known. `cached` is the part of `prompt` read from a cache."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    cost: float | None = None
+
+    @property
+    def uncached(self) -> int:
+        return self.prompt - self.cached
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
+
+    def __add__(self, other: "Usage") -> "Usage":
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.cached + other.cached,
+            sum(known) if known else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        shape = {"prompt": self.prompt, "completion": self.completion, "cached": self.cached}
+        return {**shape, "cost": self.cost} if self.cost is not None else shape
+
+    @classmethod
+    def from_json(cls, shape: dict[str, Any]) -> Self:
+        return cls(**shape)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's answer. With `finish` "length" the text, or the last call's arguments, may be cut short."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish: Finish = "stop"
+
+    @property
+    def turn(self) -> Turn:
+        text = self.text if self.text.strip() else ""
+        return Turn("assistant", text, self.calls, cut=self.finish == "length", usage=self.usage)

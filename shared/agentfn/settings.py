@@ -1,0 +1,150 @@
+"""Everything that the environment decides, read once, when an agent starts.
+
+An empty variable counts as unset: a template can pass a parameter on without knowing whether it was given.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from agentfn.errors import ConfigurationError
+
+WEEK = 7 * 24 * 3600
+
+Seconds = Annotated[float, Field(gt=0, le=900)]
+Count = Annotated[int, Field(ge=1, le=10_000)]
+Size = Annotated[int, Field(ge=1)]
+
+
+def _variable(field: str) -> str:
+    return field.upper() if field.startswith("agent_") else f"AGENTFN_{field.upper()}"
+
+
+class Settings(BaseModel):
+    """A field `lease_seconds` is the variable `AGENTFN_LEASE_SECONDS`; `agent_model` is `AGENT_MODEL`.
+
+    Sizes are in bytes, or in characters where the name says so; times are in seconds.
+    """
+
+    model_config = ConfigDict(frozen=True, alias_generator=_variable, populate_by_name=True, extra="ignore")
+
+    # The model.
+    agent_model: str = ""
+    agent_model_api_key: SecretStr | None = None
+    agent_model_api_base: str | None = None
+    agent_model_secret: str | None = None  # ARN of the secret whose string is the API key
+
+    # Where things are.
+    table: str
+    bucket: str
+    queue_url: str
+    public_url: str | None = None
+    base_path: str = ""
+
+    # Who may call.
+    auth: Literal["bearer", "none"] = "bearer"
+    tokens: SecretStr | None = None  # JSON object: name of the caller -> token
+    tokens_secret: str | None = None  # ARN of the secret that holds that object
+
+    # Time.
+    request_seconds: Seconds = 29.0
+    reserve_seconds: Seconds = 2.0
+    lease_seconds: Annotated[float, Field(ge=5, le=900)] = 90.0
+    link_seconds: Annotated[int, Field(ge=60, le=WEEK)] = 3600
+    task_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    max_runs: Count = 100
+    max_idle_runs: Count = 5  # runs in a row that saved nothing
+
+    # What a caller may send.
+    max_body_size: Size = 6 * 1024 * 1024
+    max_files: Count = 20
+    max_file_size: Size = 20 * 1024 * 1024
+    max_text_chars: Size = 200_000
+
+    # The loop.
+    max_steps: Count = 40
+    max_parallel_tools: Count = 8
+    max_process_tools: Count = 16
+    tool_seconds: Seconds = 120.0
+    tool_wait_seconds: Seconds = 30.0
+    model_seconds: Seconds = 180.0
+    model_retries: Annotated[int, Field(ge=0, le=20)] = 4
+    max_argument_chars: Size = 200_000
+    max_output_chars: Size = 30_000
+    max_repeats: Annotated[int, Field(ge=2, le=100)] = 6
+
+    @classmethod
+    def load(cls, environment: Mapping[str, str]) -> Self:
+        """Raises ConfigurationError, with one line for each variable that is missing or wrong."""
+        try:
+            return cls.model_validate({name: text for name, text in environment.items() if text.strip()})
+        except ValidationError as error:
+            raise ConfigurationError("\n".join(_complaints(error))) from None
+
+    @classmethod
+    def variables(cls) -> frozenset[str]:
+        """The names of all environment variables that agentfn reads."""
+        return frozenset(_variable(field) for field in cls.model_fields)
+
+    @field_validator("public_url")
+    @classmethod
+    def _absolute(cls, url: str | None) -> str | None:
+        if url is not None and urlsplit(url).scheme not in ("http", "https"):
+            raise ValueError("must be an absolute http(s) URL")
+        return url.rstrip("/") if url else url
+
+    @field_validator("base_path")
+    @classmethod
+    def _rooted(cls, path: str) -> str:
+        trimmed = path.strip("/")
+        return f"/{trimmed}" if trimmed else ""
+
+    @field_validator("tokens")
+    @classmethod
+    def _named_tokens(cls, tokens: SecretStr | None) -> SecretStr | None:
+        if tokens is not None:
+            read_tokens(tokens.get_secret_value())
+        return tokens
+
+    @model_validator(mode="after")
+    def _a_way_to_check_tokens(self) -> Self:
+        if self.auth == "bearer" and not (self.tokens or self.tokens_secret):
+            raise ValueError(
+                "AGENTFN_AUTH is bearer, which needs AGENTFN_TOKENS_SECRET (or AGENTFN_TOKENS on a laptop); "
+                "AGENTFN_AUTH=none opens the agent to everyone"
+            )
+        return self
+
+
+def read_tokens(text: str) -> dict[str, str]:
+    """The named bearer tokens in `text`, a JSON object of name -> token. Raises ValueError without quoting it."""
+    try:
+        tokens: Any = json.loads(text)
+    except ValueError:
+        tokens = None
+    if not isinstance(tokens, dict) or not tokens:
+        raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
+    for name, token in tokens.items():
+        if not isinstance(token, str) or len(token) < 16:
+            raise ValueError(f"the token of {name!r} must be a text of at least 16 characters")
+    return tokens
+
+
+def _complaints(error: ValidationError) -> list[str]:
+    lines = []
+    for complaint in error.errors(include_input=False, include_url=False):
+        where = ".".join(str(part) for part in complaint["loc"])
+        text = complaint["msg"].removeprefix("Value error, ")
+        lines.append(f"{where}: {text[:1].lower()}{text[1:]}" if where else text)
+    return lines

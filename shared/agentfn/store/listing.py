@@ -1,0 +1,106 @@
+"""The list of an owner's tasks, newest status first."""
+
+import base64
+import json
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
+from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
+from a2a.utils.errors import InvalidParamsError
+
+from agentfn.store import keys
+from agentfn.store.head import Head, stamp, updated
+from agentfn.store.table import key
+from agentfn.store.tasks import Tasks
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Reads an index for the page's keys and for the total, then the heads of the page in one batch."""
+
+    tasks: Tasks
+
+    async def page(self, params: ListTasksRequest, owner: str) -> ListTasksResponse:
+        """Raises InvalidParamsError for a page token that is none of ours."""
+        size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
+        found, more = await self._keys(params, owner, size)
+        heads = await self._heads(found, owner)
+        return ListTasksResponse(
+            tasks=[heads[pk] for pk in found if pk in heads],
+            next_page_token=_token(found[-1], heads) if more and found and found[-1] in heads else "",
+            page_size=size,
+            total_size=await self._count(params, owner),
+        )
+
+    async def _keys(self, params: ListTasksRequest, owner: str, size: int) -> tuple[list[str], bool]:
+        """Partition keys of one page, and whether there are more behind it."""
+        query = self._query(params, owner)
+        start = self._start(params, owner) if params.page_token else None
+        found: list[str] = []
+        while True:
+            page = await self.tasks.table.query(**query, **({"ExclusiveStartKey": start} if start else {}))
+            found += [item["pk"]["S"] for item in page["Items"]]
+            start = page.get("LastEvaluatedKey")
+            if len(found) > size or start is None:
+                return found[:size], len(found) > size
+
+    async def _count(self, params: ListTasksRequest, owner: str) -> int:
+        query = {**self._query(params, owner), "Select": "COUNT"}
+        total = 0
+        start: Any = None
+        while True:
+            page = await self.tasks.table.query(**query, **({"ExclusiveStartKey": start} if start else {}))
+            total += int(page["Count"])
+            start = page.get("LastEvaluatedKey")
+            if start is None:
+                return total
+
+    async def _heads(self, found: list[str], owner: str) -> dict[str, Task]:
+        items = await self.tasks.table.get_all([key(pk, keys.HEAD) for pk in found]) if found else []
+        read = [Head.read(item, self.tasks.agent, owner, self.tasks.payloads) for item in items]
+        return {head.key: head.task for head in read}
+
+    def _query(self, params: ListTasksRequest, owner: str) -> dict[str, Any]:
+        agent = self.tasks.agent
+        name, partition = ("by_owner", keys.owned(agent, owner))
+        if params.context_id:
+            name, partition = ("by_context", keys.in_context(agent, owner, params.context_id))
+        attribute = "owner_key" if name == "by_owner" else "context_key"
+        condition, filters = "#partition = :partition", ["#expires > :now"]
+        values: dict[str, Any] = {":partition": {"S": partition}, ":now": {"N": str(int(self.tasks.clock()))}}
+        names = {"#partition": attribute, "#expires": "expires"}
+        if params.HasField("status_timestamp_after"):
+            condition += " AND updated >= :after"
+            values[":after"] = {"S": stamp(params.status_timestamp_after.ToDatetime(UTC))}
+        if params.status:
+            filters.append("#state = :state")
+            names["#state"] = "state"
+            values[":state"] = {"S": TaskState.Name(params.status)}
+        return {
+            "IndexName": name,
+            "KeyConditionExpression": condition,
+            "FilterExpression": " AND ".join(filters),
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values,
+            "ScanIndexForward": False,
+        }
+
+    def _start(self, params: ListTasksRequest, owner: str) -> dict[str, Any]:
+        """Where the page before ended. The token names a place in the order, not a task that must still be there."""
+        try:
+            after = json.loads(base64.urlsafe_b64decode(params.page_token + "=="))["after"]
+            task_id = after.split("#", 1)[1]
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            raise InvalidParamsError("the page token is not one that this agent gave out") from None
+        agent = self.tasks.agent
+        place = {**key(keys.task(agent, owner, task_id), keys.HEAD), "updated": {"S": after}}
+        if params.context_id:
+            return {**place, "context_key": {"S": keys.in_context(agent, owner, params.context_id)}}
+        return {**place, "owner_key": {"S": keys.owned(agent, owner)}}
+
+
+def _token(pk: str, heads: dict[str, Task]) -> str:
+    text = json.dumps({"after": updated(heads[pk])})
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")

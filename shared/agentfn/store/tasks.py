@@ -1,0 +1,165 @@
+"""The one door for writes, and the reads that go with it.
+
+Every change of a task is one transaction: its head, on the condition that nobody changed it since it was read, the new
+turns of its transcript, and the events that the change makes. Losing the race raises ConflictError and changes nothing;
+what is in the table has won.
+"""
+
+import asyncio
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from a2a.types import StreamResponse, Task
+
+from agentfn.models import Turn
+from agentfn.store import keys
+from agentfn.store.actions import Action, put_events, put_head, put_message, put_turns, update_head
+from agentfn.store.head import Head
+from agentfn.store.payload import Payloads
+from agentfn.store.table import Item, Table, key
+from agentfn.tools import FileRecord
+
+MAX_TURNS_A_WRITE = 90  # a transaction takes 100 actions
+
+
+@dataclass(frozen=True)
+class MessageRecord:
+    """Which task a client's message went to; `digest` tells the same message from another one of that id."""
+
+    message_id: str
+    task_id: str
+    digest: str
+
+
+class Tasks:
+    """The tasks of one agent. `clock` is in seconds since 1970."""
+
+    def __init__(
+        self, table: Table, payloads: Payloads, agent: str, days: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.table = table
+        self.payloads = payloads
+        self.agent = agent
+        self.clock = clock
+        self._seconds = days * 24 * 3600
+
+    async def create(self, head: Head, message: MessageRecord | None = None, turns: Iterable[Turn] = ()) -> Head:
+        """A new task, with the record of the message that asked for it.
+
+        Raises ConflictError where the task or that message is there already.
+        """
+        turns = list(turns)
+        head = dataclasses.replace(head, expires=int(self.clock()) + self._seconds, turns=len(turns))
+        await self.table.write(*await asyncio.to_thread(self._creation, head, message, turns))
+        return head
+
+    async def read(self, owner: str, task_id: str) -> Head | None:
+        """The head, in one read. Expired counts as absent."""
+        item = await self.table.get(keys.task(self.agent, owner, task_id), keys.HEAD)
+        return await self._head(item, owner)
+
+    async def load(self, owner: str, task_id: str) -> tuple[Head, list[Turn]] | None:
+        """The head and the transcript, in one query (of as many pages as it takes)."""
+        items = await self.table.query_all(
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :head AND :end",
+            ExpressionAttributeValues={
+                ":pk": {"S": keys.task(self.agent, owner, task_id)},
+                ":head": {"S": keys.HEAD},
+                ":end": {"S": keys.TURN + "~"},
+            },
+            ConsistentRead=True,
+        )
+        head = await self._head(next((item for item in items if item["sk"]["S"] == keys.HEAD), None), owner)
+        if head is None:
+            return None
+        stored = [item["turn"] for item in items if item["sk"]["S"].startswith(keys.TURN)]
+        texts = await asyncio.to_thread(lambda: [self.payloads.unpack(turn) for turn in stored])
+        return head, [Turn.from_json(json.loads(text)) for text in texts]
+
+    async def message(self, owner: str, message_id: str) -> MessageRecord | None:
+        item = await self.table.get(keys.message(self.agent, owner, message_id), keys.MESSAGE)
+        if item is None or self._expired(item):
+            return None
+        return MessageRecord(message_id, item["task_id"]["S"], item["digest"]["S"])
+
+    async def take(self, head: Head, until: float) -> Head:
+        """The lease, for a run of the next number. Raises ConflictError where somebody was faster."""
+        taken = dataclasses.replace(head, run=head.run + 1, idle=head.idle + 1, held=True, lease_end=until)
+        return await self._update(head, taken)
+
+    async def renew(self, head: Head, until: float) -> Head:
+        return await self._update(head, dataclasses.replace(head, lease_end=until))
+
+    async def watch(self, head: Head) -> tuple[int, int]:
+        """Version and run as they are now, in the cheapest read there is; (0, 0) where the task is gone."""
+        item = await self.table.get(head.key, keys.HEAD, ("version", "run"))
+        return (int(item["version"]["N"]), int(item["run"]["N"])) if item else (0, 0)
+
+    async def save(
+        self,
+        head: Head,
+        *,
+        task: Task | None = None,
+        turns: Iterable[Turn] = (),
+        events: Iterable[StreamResponse] = (),
+        files: tuple[FileRecord, ...] | None = None,
+        held: bool | None = None,
+        lease_end: float | None = None,
+        message: MessageRecord | None = None,
+        run: int | None = None,
+    ) -> Head:
+        """Whatever changed. A changed task makes a new version, and its events are numbered by it.
+
+        Raises ConflictError where the head is not as it was read.
+        """
+        turns = list(turns)
+        for place in range(0, len(turns) - MAX_TURNS_A_WRITE, MAX_TURNS_A_WRITE):  # more than one transaction takes
+            head = await self.save(head, turns=turns[place : place + MAX_TURNS_A_WRITE])
+        turns = turns[-(len(turns) % MAX_TURNS_A_WRITE or MAX_TURNS_A_WRITE) :]
+        after = dataclasses.replace(
+            head,
+            task=task if task is not None else head.task,
+            version=head.version + (task is not None),
+            turns=head.turns + len(turns),
+            idle=0 if turns else head.idle,
+            files=files if files is not None else head.files,
+            held=held if held is not None else head.held,
+            lease_end=lease_end if lease_end is not None else head.lease_end,
+            run=run if run is not None else head.run,
+        )
+        await self.table.write(*await asyncio.to_thread(self._change, head, after, turns, list(events), message))
+        return after
+
+    async def delete(self, head: Head) -> None:
+        """The head; what else there is of the task cannot be reached without it and expires."""
+        await self.table.write({"Delete": {"Key": key(head.key, keys.HEAD)}})
+
+    def _creation(self, head: Head, message: MessageRecord | None, turns: list[Turn]) -> list[Action]:
+        actions = [put_head(head, self.payloads), *put_turns(head, turns, 0, self.payloads)]
+        if message is not None:
+            actions += put_message(head, message.message_id, message.digest)
+        return actions + put_events(head, [StreamResponse(task=head.task)], self.payloads)
+
+    def _change(
+        self, before: Head, after: Head, turns: list[Turn], events: list[StreamResponse], message: MessageRecord | None
+    ) -> list[Action]:
+        update: Action = {"Update": update_head(before, after, self.payloads)}
+        record = put_message(after, message.message_id, message.digest) if message is not None else []
+        turn_items = put_turns(after, turns, before.turns, self.payloads)
+        return [update, *record, *turn_items, *put_events(after, events, self.payloads)]
+
+    async def _update(self, before: Head, after: Head) -> Head:
+        body = update_head(before, after, self.payloads)
+        await self.table.update(**body)
+        return after
+
+    async def _head(self, item: Item | None, owner: str) -> Head | None:
+        if item is None or self._expired(item):
+            return None
+        return await asyncio.to_thread(Head.read, item, self.agent, owner, self.payloads)
+
+    def _expired(self, item: Item) -> bool:
+        return int(item["expires"]["N"]) <= self.clock()

@@ -1,0 +1,90 @@
+"""What a tool is told beside its arguments."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from agentfn.deadline import Deadline
+from agentfn.tools.output import File
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """A file of the task. `size` is in bytes."""
+
+    name: str
+    media_type: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.media_type}, {self.size:,} bytes)"
+
+
+@dataclass(frozen=True)
+class FileRecord(FileInfo):
+    """Where a file of the task is: an object of the bucket by its `key`, or elsewhere at `url`.
+
+    "attached" came with a message, "produced" may be handed over, "hidden" is for the model only.
+    """
+
+    origin: Literal["attached", "produced", "hidden"]
+    key: str = ""
+    url: str = ""
+
+
+class Workspace(Protocol):
+    """The files of one task, attached and produced. Its methods block: call them from a thread."""
+
+    @property
+    def folder(self) -> Path:
+        """The run's own folder; gone after the run."""
+
+    @property
+    def files(self) -> tuple[FileInfo, ...]:
+        """Attached and produced ones, those kept for the model's own use included."""
+
+    @property
+    def produced(self) -> tuple[FileInfo, ...]:
+        """What may be handed to the caller."""
+
+    def local(self, name: str) -> Path:
+        """The file as a local path that ends in its name. Raises ToolError, listing the names there are."""
+
+    def keep(self, file: File, *, hidden: bool = False) -> FileInfo:
+        """Stores a produced file; one of the same name is replaced. A hidden one is the model's, not the caller's."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Given to each tool that has a parameter annotated with it; the model does not see that parameter.
+
+    `idempotency_key` is the same whenever this very call is made, in whichever run: hand it to services that take one.
+    """
+
+    task_id: str
+    call_id: str
+    deadline: Deadline
+    workspace: Workspace
+    report: Callable[[str], None] = lambda text: None
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def idempotency_key(self) -> str:
+        return f"{self.task_id}:{self.call_id}"
+
+    @property
+    def files(self) -> tuple[FileInfo, ...]:
+        return self.workspace.files
+
+    @property
+    def folder(self) -> Path:
+        return self.workspace.folder
+
+    def path(self, name: str) -> Path:
+        """A file of the task as a local path. Blocks. Raises ToolError for an unknown name."""
+        return self.workspace.local(name)
+
+    def progress(self, text: str) -> None:
+        """Tells the caller how far things are. Returns at once; may be called from any thread."""
+        self.report(text)

@@ -1,0 +1,42 @@
+"""Blocking functions off the event loop, each in a thread that nobody ever has to join."""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lambda: None) -> Any:
+    """Runs `function` in a daemon thread and returns what it returned.
+
+    When the caller is cancelled the thread is left alone: Python cannot stop it. It runs on, its result goes nowhere,
+    and an interpreter that wants to exit does not wait for it. `done` is called on the event loop when the thread
+    really ended.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        done()
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        result, failure = None, None
+        try:
+            result = context.run(function)
+        except BaseException as error:  # noqa: BLE001 - handed on to whoever awaits
+            failure = (
+                error if not isinstance(error, StopIteration) else RuntimeError("the function raised StopIteration")
+            )
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=work, name=getattr(function, "__name__", "tool"), daemon=True).start()
+    return await future

@@ -1,0 +1,111 @@
+"""A function that a model may call."""
+
+import inspect
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, overload
+
+from agentfn.errors import ConfigurationError
+from agentfn.tools.schema import Signature, read_signature
+
+NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """`schema` is the JSON Schema (draft 2020-12) of the arguments; `files` names the parameters that take files.
+
+    `idempotent` says that running it twice does no more harm than once: only then may a call whose outcome is unknown
+    be run again. `seconds` is the longest that one call may take; None leaves it to the setting. `signature` is None
+    where the schema was given raw: the function then receives the arguments as they came.
+    """
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    function: Function
+    idempotent: bool = False
+    seconds: float | None = None
+    files: frozenset[str] = frozenset()
+    context: str | None = None
+    signature: Signature | None = None
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """The function itself, so that a decorated tool can be called and tested as if it were not."""
+        return self.function(*arguments, **named)
+
+    @property
+    def asynchronous(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    def declaration(self) -> dict[str, Any]:
+        """The tool as OpenAI function declaration."""
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": self.schema},
+        }
+
+
+@overload
+def tool(function: Function, /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    schema: dict[str, Any] | None = None,
+    files: Collection[str] = (),
+    idempotent: bool = False,
+    seconds: float | None = None,
+) -> Callable[[Function], Tool]: ...
+def tool(
+    function: Function | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    schema: dict[str, Any] | None = None,
+    files: Collection[str] = (),
+    idempotent: bool = False,
+    seconds: float | None = None,
+) -> Tool | Callable[[Function], Tool]:
+    """Makes a sync or async function a Tool, with or without parentheses.
+
+    The name, the description and the schema come from the function's name, docstring and type hints unless given. A
+    raw `schema` is kept exactly as it is. Raises ConfigurationError, naming the tool, where something does not fit.
+    """
+
+    def make(function: Function) -> Tool:
+        chosen = name or function.__name__
+        signature = read_signature(function, chosen)
+        made = Tool(
+            name=chosen,
+            description=description or signature.description,
+            schema=schema or signature.schema(),
+            function=function,
+            idempotent=idempotent,
+            seconds=seconds,
+            files=frozenset(files) or signature.files,
+            context=signature.context,
+            signature=None if schema else signature,
+        )
+        _check(made)
+        return made
+
+    return make(function) if function is not None else make
+
+
+def _check(made: Tool) -> None:
+    if not NAME.fullmatch(made.name):
+        raise ConfigurationError(f"tool {made.name!r}: a name is a letter, then at most 63 letters, digits, - or _")
+    if not made.description:
+        raise ConfigurationError(f"tool {made.name}: it needs a docstring (or description=) that tells what it does")
+    if made.schema.get("type") != "object":
+        raise ConfigurationError(f"tool {made.name}: its schema must have type object at the top")
+    unknown = made.files - made.schema.get("properties", {}).keys()
+    if unknown:
+        raise ConfigurationError(f"tool {made.name}: files={sorted(unknown)} are not among its parameters")
+    if made.seconds is not None and made.seconds <= 0:
+        raise ConfigurationError(f"tool {made.name}: seconds must be positive")
