@@ -1,7 +1,7 @@
 """What an agent is."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -101,7 +101,7 @@ class Agent:
                 return make(default)
         return f"{text.strip()}\n\n{default}".strip()
 
-    async def execute_skill(self, skill_id: str, message: str, task: Work) -> AsyncIterator[Any]:
+    async def execute_skill(self, skill_id: str, message: str, task: Work) -> AsyncGenerator[Any]:
         """How the agent does one skill: by default, the loop with all its tools. Override it to do otherwise.
 
         `skill_id` is empty where the message names none. Yields the loop's events; the last one is a Final.

@@ -26,6 +26,7 @@ class TaskFiles:
         self._records = {record.name: record for record in records}
         self._temporary = tempfile.TemporaryDirectory(prefix="task-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
+        self.folder.mkdir()
 
     def __enter__(self) -> Self:
         return self

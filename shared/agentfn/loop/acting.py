@@ -86,7 +86,7 @@ class Acting:
     def _live(self, call: Call) -> tuple[ToolResult, Ending | Told | None]:
         tool = LIFECYCLE.get(call.name)
         assert tool is not None
-        arguments = read_arguments(call, tool, self.limits.argument_chars)
+        arguments = read_arguments(call.arguments, tool, self.limits.argument_chars)
         if isinstance(arguments, Mistake):
             return _answer(call, arguments), None
         outcome = tool(**arguments)
@@ -129,7 +129,7 @@ class Acting:
                 return None
             started = time.monotonic()
             context = Context(self.task_id, call.id, self.deadline, self.workspace, report)
-            outcome = await call_tool(tool, call, context, self.limits, self.slots)
+            outcome = await call_tool(tool, call.arguments, context, self.limits, self.slots)
             if isinstance(outcome, Mistake) and outcome.kind == "timed_out" and self.deadline.passed:
                 return self._interrupted(call, tool)
             text = await asyncio.to_thread(self._render, call, outcome)

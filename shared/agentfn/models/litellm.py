@@ -32,7 +32,7 @@ WORDS, ECHO = 300, 20
 # Refusals that may be different later. Every status from 500 on counts as well.
 TRANSIENT = frozenset({408, 409, 425, 429})
 REMEDIES = {
-    401: "check AGENT_MODEL_API_KEY, or the secret in AGENT_MODEL_SECRET",
+    401: "check AGENT_MODEL_API_KEY, the secret in AGENT_MODEL_SECRET, or the role of the function",
     402: "the account has no credit left",
     403: "the key or role may not use this model",
     404: "check the name in AGENT_MODEL and the address in AGENT_MODEL_API_BASE",
@@ -136,7 +136,8 @@ def _translated(name: str, error: Any) -> ModelError:
     kind, status = type(error).__name__, getattr(error, "status_code", None)
     if kind == "AuthenticationError":  # a missing key never reaches a provider and has no status of its own
         status = 401
-    symptom = next((remedy for sign, remedy in SYMPTOMS.items() if sign in f"{kind} {error}"), None)
+    complaint = f"{kind} {error} {getattr(error, 'body', None)}"
+    symptom = next((remedy for sign, remedy in SYMPTOMS.items() if sign in complaint), None)
     if symptom is None and (status is None or status in TRANSIENT or status >= 500):
         after = _retry_after(_headers(error))
         return ModelUnavailable(f"{name} is not available now ({kind}, status {status})", after)

@@ -73,10 +73,9 @@ def _calls(written: Any, prompt: Prompt) -> Iterator[Call]:
 
 
 def _usage(answer: Any) -> Usage:
-    cost = getattr(answer, "_hidden_params", {}).get("response_cost")  # None where litellm knows no price
-    usage = getattr(answer, "usage", None)
-    if usage is None:
-        return Usage(cost=cost)
+    """Zero where the provider counted nothing; `cost` is None where litellm knows no price."""
+    usage = answer.usage
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or 0
+    cost = answer._hidden_params.get("response_cost")
     return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, cost)

@@ -11,16 +11,17 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from a2a.types import StreamResponse, Task
+from a2a.types import StreamResponse, Task, TaskState, TaskStatus
 
 from agentfn.models import Turn
 from agentfn.store import keys
 from agentfn.store.actions import Action, put_events, put_head, put_message, put_turns, update_head
+from agentfn.store.events import now, status_event
 from agentfn.store.head import Head
 from agentfn.store.payload import Payloads
 from agentfn.store.table import Item, Table, key
-from agentfn.tools import FileRecord
 
 MAX_TURNS_A_WRITE = 90  # a transaction takes 100 actions
 
@@ -86,9 +87,18 @@ class Tasks:
         return MessageRecord(message_id, item["task_id"]["S"], item["digest"]["S"])
 
     async def take(self, head: Head, until: float) -> Head:
-        """The lease, for a run of the next number. Raises ConflictError where somebody was faster."""
-        taken = dataclasses.replace(head, run=head.run + 1, idle=head.idle + 1, held=True, lease_end=until)
-        return await self._update(head, taken)
+        """The lease, for a run of the next number; a task that only was submitted is working from then on.
+
+        Raises ConflictError where somebody was faster.
+        """
+        lease: dict[str, Any] = {"run": head.run + 1, "idle": head.idle + 1, "held": True, "lease_end": until}
+        if head.task.status.state != TaskState.TASK_STATE_SUBMITTED:
+            return await self._update(head, dataclasses.replace(head, **lease))
+        status = TaskStatus(state=TaskState.TASK_STATE_WORKING, timestamp=now())
+        task = Task()
+        task.CopyFrom(head.task)
+        task.status.CopyFrom(status)
+        return await self.save(head, events=[status_event(task)], task=task, **lease)
 
     async def renew(self, head: Head, until: float) -> Head:
         return await self._update(head, dataclasses.replace(head, lease_end=until))
@@ -102,34 +112,22 @@ class Tasks:
         self,
         head: Head,
         *,
-        task: Task | None = None,
         turns: Iterable[Turn] = (),
         events: Iterable[StreamResponse] = (),
-        files: tuple[FileRecord, ...] | None = None,
-        held: bool | None = None,
-        lease_end: float | None = None,
         message: MessageRecord | None = None,
-        run: int | None = None,
+        **changes: Any,
     ) -> Head:
-        """Whatever changed. A changed task makes a new version, and its events are numbered by it.
+        """New turns, and `changes` of the head's fields. A changed task makes a version; its events are numbered by it.
 
         Raises ConflictError where the head is not as it was read.
         """
         turns = list(turns)
-        for place in range(0, len(turns) - MAX_TURNS_A_WRITE, MAX_TURNS_A_WRITE):  # more than one transaction takes
-            head = await self.save(head, turns=turns[place : place + MAX_TURNS_A_WRITE])
-        turns = turns[-(len(turns) % MAX_TURNS_A_WRITE or MAX_TURNS_A_WRITE) :]
-        after = dataclasses.replace(
-            head,
-            task=task if task is not None else head.task,
-            version=head.version + (task is not None),
-            turns=head.turns + len(turns),
-            idle=0 if turns else head.idle,
-            files=files if files is not None else head.files,
-            held=held if held is not None else head.held,
-            lease_end=lease_end if lease_end is not None else head.lease_end,
-            run=run if run is not None else head.run,
-        )
+        while len(turns) > MAX_TURNS_A_WRITE:
+            head = await self.save(head, turns=turns[:MAX_TURNS_A_WRITE])
+            turns = turns[MAX_TURNS_A_WRITE:]
+        version = head.version + ("task" in changes)
+        idle = {"idle": 0} if turns else {}
+        after = dataclasses.replace(head, version=version, turns=head.turns + len(turns), **{**idle, **changes})
         await self.table.write(*await asyncio.to_thread(self._change, head, after, turns, list(events), message))
         return after
 

@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from agentfn.models import Call
 from agentfn.tools.tool import Tool
 
 
@@ -21,11 +20,11 @@ class Mistake:
         return json.dumps({**shape, "path": self.path} if self.path else shape, ensure_ascii=False)
 
 
-def read_arguments(call: Call, tool: Tool, limit: int) -> dict[str, Any] | Mistake:
+def read_arguments(text: str, tool: Tool, limit: int) -> dict[str, Any] | Mistake:
     """`limit` is in characters. Nothing, blanks and null stand for no arguments."""
-    if len(call.arguments) > limit:
-        return Mistake(f"the arguments are {len(call.arguments):,} characters; {limit:,} are allowed", "too_long")
-    parsed = _parse(call.arguments)
+    if len(text) > limit:
+        return Mistake(f"the arguments are {len(text):,} characters; {limit:,} are allowed", "too_long")
+    parsed = _parse(text)
     if isinstance(parsed, Mistake):
         return parsed
     return _invalid(parsed, tool.schema) or parsed

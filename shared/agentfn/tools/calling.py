@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentfn.errors import ToolError
-from agentfn.models import Call
 from agentfn.tools.arguments import Mistake, read_arguments
 from agentfn.tools.context import Context
 from agentfn.tools.output import Output, output_of
@@ -43,9 +42,12 @@ class Slots:
         self._free.release()
 
 
-async def call_tool(tool: Tool, call: Call, context: Context, limits: ToolLimits, slots: Slots) -> Output | Mistake:
-    """Whatever a tool does, this returns: its output, or the mistake that the model is told of."""
-    arguments = read_arguments(call, tool, limits.argument_chars)
+async def call_tool(tool: Tool, text: str, context: Context, limits: ToolLimits, slots: Slots) -> Output | Mistake:
+    """Whatever a tool does, this returns: its output, or the mistake that the model is told of.
+
+    `text` is the arguments as the model wrote them.
+    """
+    arguments = read_arguments(text, tool, limits.argument_chars)
     if isinstance(arguments, Mistake):
         return arguments
     if not await slots.take(context.deadline.clip(limits.wait_seconds)):

@@ -1,0 +1,6 @@
+"""The Agent2Agent protocol: a2a-sdk's routes and types, on our own request handler."""
+
+from agentfn.a2a.requests import AgentRequests
+from agentfn.a2a.web import web_app
+
+__all__ = ["AgentRequests", "web_app"]

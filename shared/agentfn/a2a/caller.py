@@ -1,0 +1,81 @@
+"""Who calls. The name that comes of it owns what the caller creates, and is part of every key."""
+
+import asyncio
+import hmac
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from a2a.auth.user import User
+
+from agentfn.settings import read_tokens
+
+ANYONE = "anyone"
+FRESH_SECONDS = 300.0
+REREAD_SECONDS = 30.0  # a token that nobody has is looked up again no more often than this
+
+
+@dataclass(frozen=True)
+class Caller(User):
+    """An authenticated caller. In open mode all callers are one."""
+
+    name: str
+
+    @property
+    def is_authenticated(self) -> bool:
+        return self.name != ANYONE
+
+    @property
+    def user_name(self) -> str:
+        return self.name
+
+
+class OpenDoor:
+    """AGENTFN_AUTH=none."""
+
+    scheme = "none"
+
+    async def identify(self, headers: Mapping[str, str]) -> Caller | None:
+        return Caller(ANYONE)
+
+
+class BearerTokens:
+    """Named tokens, several at once so that they can be rotated. `read` gives their JSON text; it may block."""
+
+    scheme = "bearer"
+
+    def __init__(self, read: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._tokens: dict[str, str] = {}
+        self._read_at = -FRESH_SECONDS
+
+    async def identify(self, headers: Mapping[str, str]) -> Caller | None:
+        """The caller whose token this is; None for no token or one that nobody has."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            return None
+        age = self._clock() - self._read_at
+        if age >= FRESH_SECONDS:
+            await self._refresh()
+            age = 0.0
+        name = self._owner(token.strip())
+        if name is None and age >= REREAD_SECONDS:
+            await self._refresh()
+            name = self._owner(token.strip())
+        return Caller(name) if name else None
+
+    async def _refresh(self) -> None:
+        self._tokens = read_tokens(await asyncio.to_thread(self._read))
+        self._read_at = self._clock()
+
+    def _owner(self, given: str) -> str | None:
+        """Compares with every token, each in constant time, so that timing tells nothing."""
+        found = None
+        for name, token in self._tokens.items():
+            if hmac.compare_digest(token.encode(), given.encode()):
+                found = name
+        return found
+
+
+Door = OpenDoor | BearerTokens

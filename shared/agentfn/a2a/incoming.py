@@ -1,0 +1,144 @@
+"""A client's message, checked whole before anything is written."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from a2a.types import Message, Part, Role
+from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
+from google.protobuf.json_format import MessageToDict
+
+from agentfn.agent import Agent
+from agentfn.errors import FileRefused
+from agentfn.files import read_source, safe_name
+from agentfn.outcome import file_part
+from agentfn.settings import Settings
+from agentfn.tools import File, FileRecord
+
+LONGEST_ID = 256  # characters
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """`text` is what the model reads of the message, the names of its files apart. `digest` tells its content."""
+
+    message: Message
+    text: str
+    files: tuple[File, ...]
+    skill: str
+    digest: str
+
+    def prompt(self, records: Iterable[FileRecord]) -> str:
+        """The user's turn. The files are named as they are stored, so that the model can ask for them."""
+        names = "\n".join(f"- {record}" for record in records)
+        return "\n\n".join(part for part in (self.text, names and f"Attached files:\n{names}") if part)
+
+    def stored(self, task_id: str, context_id: str, records: Iterable[FileRecord]) -> Message:
+        """The message as the task's history keeps it: with its ids, and its files by reference."""
+        kept = Message()
+        kept.CopyFrom(self.message)
+        kept.task_id, kept.context_id = task_id, context_id
+        words = [part for part in kept.parts if part.WhichOneof("content") in ("text", "data")]
+        parts = [*words, *(file_part(record) for record in records)]
+        del kept.parts[:]
+        kept.parts.extend(parts)
+        return kept
+
+
+def read_message(message: Message, agent: Agent, settings: Settings) -> Incoming:
+    """Raises InvalidParamsError or ContentTypeNotSupportedError, saying which part is wrong and why."""
+    _check_ids(message)
+    if message.role == Role.ROLE_AGENT:
+        raise InvalidParamsError("the message's role must be the user's")
+    words = [text for part in message.parts if (text := _words(part))]
+    text = "\n\n".join(words)
+    files = tuple(_read_files(message, agent, settings))
+    if not text and not files:
+        raise InvalidParamsError("the message is empty: it needs text, data or a file")
+    if len(text) > settings.max_text_chars:
+        raise InvalidParamsError(
+            f"the message has {len(text):,} characters of text; {settings.max_text_chars:,} are allowed. "
+            "Send long content as a file"
+        )
+    return Incoming(message, text, files, _skill(message, agent), _digest(message))
+
+
+def _check_ids(message: Message) -> None:
+    for name in ("message_id", "task_id", "context_id"):
+        value = getattr(message, name)
+        if len(value) > LONGEST_ID:
+            raise InvalidParamsError(f"{name} has {len(value)} characters; {LONGEST_ID} are allowed")
+    if not message.message_id.strip():
+        raise InvalidParamsError("message_id is missing; it tells a repeated message from a new one")
+
+
+def _words(part: Part) -> str:
+    match part.WhichOneof("content"):
+        case "text":
+            return part.text.strip()
+        case "data":
+            return json.dumps(whole_numbers(MessageToDict(part.data)), ensure_ascii=False)
+        case _:
+            return ""
+
+
+def _read_files(message: Message, agent: Agent, settings: Settings) -> Iterable[File]:
+    files = []
+    for number, part in enumerate(message.parts, 1):
+        kind = part.WhichOneof("content")
+        if kind is None:
+            raise InvalidParamsError(f"part {number} has no content: it needs one of text, raw, url and data")
+        if kind in ("raw", "url"):
+            files.append(_file(part, number, settings))
+    if len(files) > settings.max_files:
+        raise InvalidParamsError(f"the message has {len(files)} files; {settings.max_files} are allowed")
+    return files
+
+
+def _file(part: Part, number: int, settings: Settings) -> File:
+    name = safe_name(part.filename, f"file-{number}")
+    if part.WhichOneof("content") == "raw":
+        if not part.raw:
+            raise InvalidParamsError(f"part {number}: the file {name} is empty")
+        if len(part.raw) > settings.max_file_size:
+            raise InvalidParamsError(
+                f"part {number}: {name} has {len(part.raw):,} bytes; {settings.max_file_size:,} are allowed"
+            )
+        return File(name, part.raw, part.media_type)
+    if not part.url.startswith("data:"):
+        raise ContentTypeNotSupportedError(
+            f"part {number}: files by address are not fetched; send the file's content, or a data: URI"
+        )
+    try:
+        file = read_source(part.url, name=part.filename, limit=settings.max_file_size)
+    except FileRefused as error:
+        raise InvalidParamsError(f"part {number}: {error}") from None
+    return dataclasses.replace(file, media_type=part.media_type or file.media_type)
+
+
+def _skill(message: Message, agent: Agent) -> str:
+    """The skill that the message's metadata names, as `skill` or `skillId`; empty where it names none."""
+    metadata = MessageToDict(message.metadata) if message.HasField("metadata") else {}
+    name = metadata.get("skill") or metadata.get("skillId") or ""
+    if name and (not isinstance(name, str) or agent.skill(name) is None):
+        known = ", ".join(skill.id for skill in agent.skills) or "none"
+        raise InvalidParamsError(f"the agent has no such skill; it has: {known}")
+    return name
+
+
+def _digest(message: Message) -> str:
+    """Of what was said, to whom: the same message sent twice has the same one."""
+    said = Message(parts=message.parts, task_id=message.task_id, metadata=message.metadata)
+    return hashlib.sha256(said.SerializeToString(deterministic=True)).hexdigest()
+
+
+def whole_numbers(value: Any) -> Any:
+    """Numbers without a fraction as integers: protobuf's Struct, which data parts travel in, knows doubles only."""
+    if isinstance(value, dict):
+        return {name: whole_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

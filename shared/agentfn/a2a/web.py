@@ -1,0 +1,106 @@
+"""The web application: the sdk's routes, who may take them, and the card."""
+
+from contextvars import ContextVar
+from typing import Any
+
+from a2a.auth.user import User
+from a2a.server.context import ServerCallContext
+from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.routes.common import DefaultServerCallContextBuilder
+from a2a.server.routes.rest_routes import create_rest_routes
+from a2a.types import AgentCard
+from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agentfn.a2a.caller import Door
+from agentfn.a2a.card import build_card, card_at
+from agentfn.a2a.requests import AgentRequests
+from agentfn.agent import Agent
+
+OLD_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
+HEALTH_PATHS = ("/health", "/healthz")
+PUBLIC = frozenset({AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH, *HEALTH_PATHS})
+
+_address: ContextVar[str] = ContextVar("address")
+
+
+class CallContexts(DefaultServerCallContextBuilder):
+    """What the request handler is told of a request: who sent it, and how long Lambda gives it."""
+
+    def build(self, request: Request) -> ServerCallContext:
+        context = super().build(request)
+        context.state["lambda"] = request.scope["aws.context"]
+        return context
+
+    def build_user(self, request: Request) -> User:
+        caller: User = request.scope["agentfn.caller"]
+        return caller
+
+
+class Guard:
+    """Lets a request through that is public or whose caller is known; refuses one that is too large.
+
+    `max_body` is in bytes.
+    """
+
+    def __init__(self, app: ASGIApp, door: Door, max_body: int) -> None:
+        self._app = app
+        self._door = door
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = await self._refusal(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        _address.set(scope["aws.event"]["agentfn.address"])
+        await self._app(scope, receive, send)
+
+    async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
+        if scope["path"] in PUBLIC and scope["method"] in ("GET", "HEAD"):
+            return None
+        caller = await self._door.identify(headers)
+        if caller is None:
+            text = "This agent needs a bearer token: send it as `Authorization: Bearer <token>`."
+            return JSONResponse({"error": text}, 401, {"WWW-Authenticate": 'Bearer realm="agentfn"'})
+        scope["agentfn.caller"] = caller
+        size = int(headers.get("content-length") or 0)
+        return _too_large(size, self._max_body) if size > self._max_body else None
+
+
+def web_app(agent: Agent, requests: AgentRequests, door: Door, max_body: int) -> ASGIApp:
+    """To be called with Lambda's context in `scope["aws.context"]`, and in `scope["aws.event"]` the event with the
+    agent's public URL as `agentfn.address`.
+    """
+    app = FastAPI(title=agent.name, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    contexts = CallContexts()
+    card = build_card(agent, door.scheme)
+    for path in (AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH):
+        app.routes.extend(create_agent_card_routes(card_at(card, "https://unknown.invalid"), _placed(card), path))
+    for path in HEALTH_PATHS:
+        app.add_api_route(path, _health, methods=["GET"])
+    app.routes.extend(create_jsonrpc_routes(requests, "/", contexts, enable_v0_3_compat=True))
+    app.routes.extend(create_rest_routes(requests, contexts, enable_v0_3_compat=True))
+    return Guard(app, door, max_body)
+
+
+def _placed(card: AgentCard) -> Any:
+    async def place(_: AgentCard) -> AgentCard:
+        return card_at(card, _address.get())
+
+    return place
+
+
+async def _health() -> dict[str, str]:
+    return {"status": "ok"}
+
+
+def _too_large(size: int, limit: int) -> JSONResponse:
+    text = f"Payload too large: {size:,} bytes; {limit:,} are allowed"
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": text}})

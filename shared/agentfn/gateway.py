@@ -1,0 +1,75 @@
+"""API Gateway's events, made alike: payload versions, stages and base paths differ, the agent's paths do not."""
+
+import base64
+import binascii
+from typing import Any
+
+Event = dict[str, Any]
+
+NO_JSON = "not base64 and not text"  # a body that fails as what it is: a parse error, whatever the route
+
+
+def is_http(event: Event) -> bool:
+    return "requestContext" in event and ("resource" in event or "version" in event)
+
+
+def is_queue(event: Event) -> bool:
+    records = event.get("Records")
+    return isinstance(records, list) and bool(records) and records[0].get("eventSource") == "aws:sqs"
+
+
+def settled(event: Event, base_path: str) -> Event:
+    """The event with the agent's own path, without stage and base path and trailing slash, and a body that is text.
+
+    A REST API leaves the stage out of the path, an HTTP API puts it in; a base path mapping stays in both.
+    """
+    path = _own_path(event, base_path)
+    settled = {**event, **_text_body(event)}
+    if _is_v2(event):
+        http = {**event["requestContext"]["http"], "path": path}
+        return settled | {"rawPath": path, "requestContext": {**event["requestContext"], "http": http}}
+    return settled | {"path": path}
+
+
+def address(event: Event, public_url: str | None, base_path: str) -> str:
+    """The agent's URL as its callers know it: as configured, else from the domain and stage that were called."""
+    if public_url:
+        return public_url
+    context = event["requestContext"]
+    domain = context.get("domainName") or _headers(event).get("host", "localhost")
+    own = ".execute-api." in domain  # the API's own domain, whose URLs have the stage in them
+    stage = context.get("stage", "")
+    prefix = f"/{stage}" if own and stage and stage != "$default" else ""
+    return f"https://{domain}{prefix}{base_path}"
+
+
+def _is_v2(event: Event) -> bool:
+    return bool(event.get("version") == "2.0")
+
+
+def _own_path(event: Event, base_path: str) -> str:
+    context = event["requestContext"]
+    if _is_v2(event):
+        path, stage = context["http"]["path"], context.get("stage", "")
+        path = _without(path, f"/{stage}") if stage and stage != "$default" else path
+    else:
+        path = event.get("path") or "/"
+    return _without(path, base_path).rstrip("/") or "/"
+
+
+def _without(path: str, prefix: str) -> str:
+    return path[len(prefix) :] if prefix and (path == prefix or path.startswith(prefix + "/")) else path
+
+
+def _text_body(event: Event) -> Event:
+    if not event.get("isBase64Encoded"):
+        return {}
+    try:
+        text = base64.b64decode(event.get("body") or "", validate=True).decode()
+    except (binascii.Error, ValueError):  # UnicodeDecodeError is a ValueError
+        text = NO_JSON
+    return {"body": text, "isBase64Encoded": False}
+
+
+def _headers(event: Event) -> dict[str, str]:
+    return {name.lower(): value for name, value in (event.get("headers") or {}).items()}

@@ -1,0 +1,123 @@
+"""What a run writes down while it works, so that the next one can go on from there."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from a2a.types import StreamResponse, TaskState
+
+from agentfn.continuations import Continuations
+from agentfn.deadline import Deadline
+from agentfn.files import TaskFiles
+from agentfn.loop import Event, Progress, Result
+from agentfn.models import Turn
+from agentfn.outcome import ended, progressed, with_status
+from agentfn.store import Head, Tasks
+from agentfn.store.events import status_event
+
+
+@dataclass(frozen=True)
+class Lease:
+    """How long a task may be held from now on: never past the end of the invocation that holds it.
+
+    `reserve` is what the deadline kept back of the invocation. All in seconds.
+    """
+
+    seconds: float
+    reserve: float
+    deadline: Deadline
+
+    def length(self) -> float:
+        return min(self.seconds, self.deadline.left() + self.reserve)
+
+
+@dataclass
+class Journal:
+    """The pen of the one run that holds a task. Every write renews the lease, and hides the queue's message as long.
+
+    A write that lost its race raises ConflictError: somebody cancelled the task, or took it over.
+    """
+
+    tasks: Tasks
+    head: Head
+    files: TaskFiles
+    lease: Lease
+    queue: Continuations
+    receipt: str = ""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _turns: list[Turn] = field(default_factory=list)
+    _progress: str = ""
+
+    async def note(self, event: Event) -> None:
+        """Keeps what the event brings; at once, where it is urgent."""
+        self._turns += event.turns
+        if isinstance(event, Progress):
+            self._progress = event.text
+        if event.urgent:
+            await self._save()
+
+    async def end(self, result: Result) -> None:
+        """The last write of a task, or of a run that waits for its user: state, files and lease in one."""
+        task, events = ended(self.head.task, result, self.files.records)
+        await self._write(events, task=task, held=False)
+
+    async def fail(self, reason: str) -> None:
+        task = with_status(self.head.task, TaskState.TASK_STATE_FAILED, reason)
+        await self._write([status_event(task)], task=task, held=False)
+
+    async def suspend(self, resume_in: float) -> None:
+        """Lets go of the task and asks for another run. In this order: a message that meets a lease has to wait."""
+        await self._write(held=False, lease_end=self.tasks.clock())
+        await self.queue.send(self.head.owner, self.head.task.id, resume_in)
+
+    async def lost(self) -> bool:
+        """Whether somebody else wrote to the task since. One cheap read."""
+        async with self.lock:
+            return await self.tasks.watch(self.head) != (self.head.version, self.head.run)
+
+    async def renew(self) -> None:
+        """Keeps the lease when nothing was saved for a third of it; tells progress on the way, if there is any."""
+        if self.head.lease_end - self.tasks.clock() > self.lease.seconds * 2 / 3:
+            return
+        if self._progress:
+            await self._save()
+        else:
+            await _whole(self._renew())
+        await self.hide()
+
+    async def hide(self) -> None:
+        if self.receipt:
+            await self.queue.hide(self.receipt, max(1.0, self.lease.length()))
+
+    async def _save(self) -> None:
+        text, self._progress = self._progress, ""
+        if not text:
+            await self._write(lease_end=self._until())
+            return
+        task, events = progressed(self.head.task, text)
+        await self._write(events, task=task, lease_end=self._until())
+
+    async def _write(self, events: Iterable[StreamResponse] = (), **changes: Any) -> None:
+        await _whole(self._commit(events, changes))
+
+    async def _commit(self, events: Iterable[StreamResponse], changes: dict[str, Any]) -> None:
+        async with self.lock:
+            turns, self._turns = self._turns, []
+            self.head = await self.tasks.save(
+                self.head, turns=turns, events=events, files=self.files.records, **changes
+            )
+
+    async def _renew(self) -> None:
+        async with self.lock:
+            self.head = await self.tasks.renew(self.head, self._until())
+
+    def _until(self) -> float:
+        return self.tasks.clock() + self.lease.length()
+
+
+async def _whole(write: Coroutine[Any, Any, None]) -> None:
+    """A write that was begun is finished, even if whoever began it is cancelled: the next one must know its outcome."""
+    task = asyncio.ensure_future(write)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also when nobody waits any more
+    await asyncio.shield(task)

@@ -1,0 +1,78 @@
+"""What an agent needs of AWS: a table, a bucket, a queue. Made by hand where no template is deployed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+# The same as in infra/storage.yaml; a test compares them.
+TABLE: dict[str, Any] = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [
+        {"AttributeName": "pk", "AttributeType": "S"},
+        {"AttributeName": "sk", "AttributeType": "S"},
+        {"AttributeName": "owner_key", "AttributeType": "S"},
+        {"AttributeName": "context_key", "AttributeType": "S"},
+        {"AttributeName": "open_key", "AttributeType": "S"},
+        {"AttributeName": "updated", "AttributeType": "S"},
+        {"AttributeName": "lease_end", "AttributeType": "N"},
+    ],
+    "KeySchema": [
+        {"AttributeName": "pk", "KeyType": "HASH"},
+        {"AttributeName": "sk", "KeyType": "RANGE"},
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by_owner",
+            "KeySchema": [
+                {"AttributeName": "owner_key", "KeyType": "HASH"},
+                {"AttributeName": "updated", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["state", "expires"]},
+        },
+        {
+            "IndexName": "by_context",
+            "KeySchema": [
+                {"AttributeName": "context_key", "KeyType": "HASH"},
+                {"AttributeName": "updated", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["state", "expires"]},
+        },
+        {
+            "IndexName": "open",
+            "KeySchema": [
+                {"AttributeName": "open_key", "KeyType": "HASH"},
+                {"AttributeName": "lease_end", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "KEYS_ONLY"},
+        },
+    ],
+}
+VISIBILITY_SECONDS = 930  # Lambda asks for at least the function's timeout
+
+
+@dataclass(frozen=True)
+class Resources:
+    table: str
+    bucket: str
+    queue_url: str
+
+    def environment(self) -> dict[str, str]:
+        """As the deployed function has it."""
+        return {
+            "AGENTFN_TABLE": self.table,
+            "AGENTFN_BUCKET": self.bucket,
+            "AGENTFN_QUEUE_URL": self.queue_url,
+        }
+
+
+def make_resources(name: str, region: str) -> Resources:
+    """The three, through boto3 as it is configured: at an endpoint of one's own, or under moto."""
+    import boto3
+
+    table, bucket = f"{name}-table", f"{name}-bucket"
+    boto3.client("dynamodb", region_name=region).create_table(TableName=table, **TABLE)
+    place: Any = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    boto3.client("s3", region_name=region).create_bucket(Bucket=bucket, **place)
+    queue = boto3.client("sqs", region_name=region).create_queue(
+        QueueName=f"{name}-queue", Attributes={"VisibilityTimeout": str(VISIBILITY_SECONDS)}
+    )
+    return Resources(table, bucket, queue["QueueUrl"])

@@ -1,0 +1,84 @@
+"""A loop's result as the state of an A2A task."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import uuid4
+
+from a2a.types import Artifact, Message, Part, Role, StreamResponse, Task, TaskState, TaskStatus
+
+from agentfn.loop import Result
+from agentfn.store.events import artifact_event, now, status_event
+from agentfn.tools import FileRecord
+
+OBJECT = "object:"  # scheme of a part's address in storage: the key follows, and each read signs a link for it
+
+STATES = {
+    "completed": TaskState.TASK_STATE_COMPLETED,
+    "input_required": TaskState.TASK_STATE_INPUT_REQUIRED,
+    "auth_required": TaskState.TASK_STATE_AUTH_REQUIRED,
+    "rejected": TaskState.TASK_STATE_REJECTED,
+    "failed": TaskState.TASK_STATE_FAILED,
+}
+
+
+def with_status(task: Task, state: TaskState, text: str = "") -> Task:
+    """A copy of the task in that state, with `text` as the agent's message."""
+    changed = Task()
+    changed.CopyFrom(task)
+    status = TaskStatus(state=state, timestamp=now())
+    if text:
+        status.message.CopyFrom(agent_message(task, text))
+    changed.status.CopyFrom(status)
+    return changed
+
+
+def agent_message(task: Task, text: str) -> Message:
+    return Message(
+        message_id=str(uuid4()),
+        context_id=task.context_id,
+        task_id=task.id,
+        role=Role.ROLE_AGENT,
+        parts=[Part(text=text, media_type="text/plain")],
+    )
+
+
+def progressed(task: Task, text: str) -> tuple[Task, list[StreamResponse]]:
+    changed = with_status(task, TaskState.TASK_STATE_WORKING, text)
+    return changed, [status_event(changed)]
+
+
+def ended(task: Task, result: Result, records: Iterable[FileRecord]) -> tuple[Task, list[StreamResponse]]:
+    """The task as the result leaves it, and the events of that: its artifacts, then its status.
+
+    `records` are the files of the task; those that the result names become artifacts.
+    """
+    changed = with_status(task, STATES[result.status], result.text)
+    by_name = {record.name: record for record in records}
+    artifacts = [artifact(by_name[info.name]) for info in result.files if info.name in by_name]
+    del changed.artifacts[:]
+    changed.artifacts.extend(artifacts)
+    changed.metadata.update({"agentfn": _summary(result)})
+    return changed, [*(artifact_event(changed, item) for item in artifacts), status_event(changed)]
+
+
+def artifact(record: FileRecord) -> Artifact:
+    made = Artifact(artifact_id=record.key.rsplit("/", 1)[-1] or record.name, name=record.name)
+    made.parts.append(file_part(record))
+    made.metadata.update({"size": record.size})
+    return made
+
+
+def file_part(record: FileRecord) -> Part:
+    return Part(url=record.url or OBJECT + record.key, filename=record.name, media_type=record.media_type)
+
+
+def _summary(result: Result) -> dict[str, Any]:
+    """What the caller may like to know of how the answer came about."""
+    summary: dict[str, Any] = {"finish_reason": result.finish_reason, "steps": result.total_steps}
+    if result.partial:
+        summary["partial"] = True
+    if result.auth_scheme:
+        summary["auth_scheme"] = result.auth_scheme
+    if result.usage.total:
+        summary["usage"] = result.usage.to_json()
+    return summary

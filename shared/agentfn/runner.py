@@ -1,0 +1,197 @@
+"""What one invocation does for a task that it holds."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from agentfn.agent import Agent
+from agentfn.continuations import Continuation, Continuations
+from agentfn.deadline import Deadline
+from agentfn.errors import AgentfnError, ConflictError
+from agentfn.files import Bucket, TaskFiles
+from agentfn.journal import Journal, Lease
+from agentfn.loop import Event, Final, Loop, LoopLimits, Notice, Result
+from agentfn.models import Model, Turn
+from agentfn.settings import Settings
+from agentfn.store import Head, Tasks
+from agentfn.telemetry import logger
+from agentfn.tools import FileInfo
+from agentfn.tools.calling import Slots
+
+WATCH_SECONDS = 2.0
+GRACE = 0.5  # seconds past the deadline that a loop gets to notice it
+YOUNG = 60.0  # seconds; a message this young may have been sent just before its task was created
+AGAIN = 2.0  # seconds until such a message is looked at again
+
+BROKEN = "The agent failed with an internal error. Its log has the details under task {task_id}."
+TOO_MANY = "The task was stopped after {runs} runs, the most that AGENTFN_MAX_RUNS allows."
+STUCK = (
+    "The task was stopped: {runs} runs in a row ended without finishing a step. A single model or tool call may need "
+    "more time than one run has; raise the function's timeout."
+)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """`model` is called when the first question is asked, not before."""
+
+    agent: Agent
+    settings: Settings
+    tasks: Tasks
+    bucket: Bucket
+    queue: Continuations
+    model: Callable[[], Model]
+    limits: LoopLimits
+    slots: Slots
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+
+    async def resume(self, message: Continuation, deadline: Deadline) -> None:
+        """Another run, if the task needs one. Losing a race means looking again at what is there."""
+        while (loaded := await self.tasks.load(message.owner, message.task_id)) is not None:
+            head, turns = loaded
+            if not head.open:
+                return
+            if head.held_at(self.tasks.clock()):
+                rest = head.lease_end - self.tasks.clock()
+                await self.queue.send(message.owner, message.task_id, rest + 1)
+                return
+            with contextlib.suppress(ConflictError):
+                taken = await self.tasks.take(head, self.tasks.clock() + self.lease(deadline).length())
+                await self.run(taken, turns, deadline, interrupted=head.held, receipt=message.receipt)
+                return
+        if message.age < YOUNG:
+            await self.queue.send(message.owner, message.task_id, AGAIN)
+            return
+        logger.info("no such task; its continuation is dropped", task_id=message.task_id)
+
+    def lease(self, deadline: Deadline) -> Lease:
+        return Lease(self.settings.lease_seconds, self.settings.reserve_seconds, deadline)
+
+    async def run(
+        self, head: Head, turns: Iterable[Turn], deadline: Deadline, *, interrupted: bool = False, receipt: str = ""
+    ) -> Head:
+        """Works until the task is done, waits, or the deadline comes, and returns the head as this run left it.
+
+        Raises what AWS raised where it could not be reached: the queue then brings the task back.
+        """
+        with TaskFiles(self.bucket, head.prefix, head.files) as files:
+            journal = Journal(self.tasks, head, files, self.lease(deadline), self.queue, receipt)
+            await journal.hide()
+            logger.info("run started", task_id=head.task.id, run=head.run)
+            try:
+                await self._guarded(journal, list(turns), deadline, interrupted)
+            except ConflictError:
+                logger.info("the task was taken out of this run's hands", task_id=head.task.id, run=head.run)
+            except (BotoCoreError, ClientError):
+                logger.exception("AWS did not take a write; the queue brings the task back", task_id=head.task.id)
+                raise
+            except AgentfnError as error:
+                logger.warning("run failed: %s", error, task_id=head.task.id)
+                await self._fail(journal, str(error))
+            except Exception:  # noqa: BLE001 - the one place: whatever broke, the task gets its end
+                logger.exception("run failed", task_id=head.task.id, run=head.run)
+                await self._fail(journal, BROKEN.format(task_id=head.task.id))
+            return journal.head
+
+    async def _guarded(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> None:
+        if reason := self._worn_out(journal.head):
+            await journal.fail(reason)
+            return
+        result = await self._raced(journal, turns, deadline, interrupted)
+        if result is None:  # lost to somebody else
+            return
+        if result.status == "suspended":
+            logger.info("out of time", task_id=journal.head.task.id, run=journal.head.run)
+            await journal.suspend(result.resume_in)
+        else:
+            await journal.end(result)
+            logger.info("run ended", task_id=journal.head.task.id, status=result.status, reason=result.finish_reason)
+
+    async def _raced(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> Result | None:
+        """The loop against the deadline, and against whoever else may write to the task."""
+        playing = asyncio.ensure_future(self._play(journal, turns, deadline, interrupted))
+        watching = asyncio.ensure_future(self._watch(journal))
+        try:
+            await asyncio.wait(
+                {playing, watching}, timeout=deadline.left() + GRACE, return_when=asyncio.FIRST_COMPLETED
+            )
+            if playing.done():
+                return playing.result()
+            if watching.done():
+                watching.result()
+                return None
+            return Result("suspended", finish_reason="out_of_time")
+        finally:
+            for task in (playing, watching):
+                task.cancel()
+            await asyncio.wait({playing, watching}, timeout=1.0)
+
+    async def _play(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> Result:
+        work = TaskWork(self, journal, turns, deadline, interrupted)
+        message = next((turn.text for turn in reversed(turns) if turn.role == "user"), "")
+        async with contextlib.aclosing(self.agent.execute_skill(journal.head.skill, message, work)) as events:
+            async for event in events:
+                if isinstance(event, Notice):
+                    logger.warning("%s", event.text, task_id=journal.head.task.id)
+                await journal.note(event)
+                if isinstance(event, Final):
+                    return event.result
+        raise AgentfnError(f"the skill {journal.head.skill!r} ended without a result")
+
+    async def _watch(self, journal: Journal) -> None:
+        """Returns when somebody else has written to the task; keeps the lease until then."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            if await journal.lost():
+                return
+            await journal.renew()
+
+    def _worn_out(self, head: Head) -> str:
+        if head.run > self.settings.max_runs:
+            return TOO_MANY.format(runs=self.settings.max_runs)
+        if head.idle > self.settings.max_idle_runs:
+            return STUCK.format(runs=self.settings.max_idle_runs)
+        return ""
+
+    async def _fail(self, journal: Journal, reason: str) -> None:
+        with contextlib.suppress(ConflictError):
+            await journal.fail(reason)
+
+
+@dataclass(frozen=True)
+class TaskWork:
+    """The task in an agent's hands (`agentfn.agent.Work`)."""
+
+    runner: Runner
+    journal: Journal
+    turns: list[Turn]
+    deadline: Deadline
+    interrupted: bool
+
+    @property
+    def id(self) -> str:
+        return self.journal.head.task.id
+
+    @property
+    def files(self) -> tuple[FileInfo, ...]:
+        return self.journal.files.files
+
+    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncIterator[Event]:
+        runner, agent = self.runner, self.runner.agent
+        loop = Loop(
+            model=runner.model(),
+            tools=agent.registry if tools is None else agent.registry.only(tools),
+            system=agent.system(runner.now()) if instructions is None else instructions,
+            workspace=self.journal.files,
+            deadline=self.deadline,
+            slots=runner.slots,
+            task_id=self.id,
+            limits=runner.limits,
+            sampling=agent.sampling,
+            force_first_tool=agent.force_first_tool,
+        )
+        return loop.play(self.turns, interrupted=self.interrupted)

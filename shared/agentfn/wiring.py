@@ -1,0 +1,122 @@
+"""How the parts are put together. boto3 is imported, and each client made, when it is first needed."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentfn.a2a.caller import BearerTokens, Door, OpenDoor
+from agentfn.agent import Agent
+from agentfn.continuations import Continuations
+from agentfn.errors import ConfigurationError
+from agentfn.files import Bucket
+from agentfn.loop import LoopLimits
+from agentfn.loop.asking import Patience
+from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.models import Model
+from agentfn.runner import Runner
+from agentfn.settings import Settings
+from agentfn.store import Table, Tasks
+from agentfn.store.payload import Payloads
+from agentfn.telemetry import logger
+from agentfn.tools import Registry
+from agentfn.tools.calling import Slots, ToolLimits
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+NO_MODEL = (
+    "no model: set AGENT_MODEL, for example AGENT_MODEL=anthropic/claude-sonnet-4-5 with AGENT_MODEL_API_KEY, or "
+    "AGENT_MODEL=bedrock/<model id> with the function's role"
+)
+
+
+def runner_for(agent: Agent, settings: Settings) -> Runner:
+    """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
+    Registry([*LIFECYCLE, *agent.registry])
+    bucket = Bucket(_s3, settings.bucket, settings.link_seconds)
+    table = Table(lambda: client("dynamodb"), settings.table)
+    return Runner(
+        agent=agent,
+        settings=settings,
+        tasks=Tasks(table, Payloads(bucket), agent.name, settings.task_days),
+        bucket=bucket,
+        queue=Continuations(lambda: client("sqs"), settings.queue_url),
+        model=functools.cache(model_for(agent, settings)),
+        limits=limits_of(settings),
+        slots=Slots(settings.max_process_tools),
+    )
+
+
+def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
+    """The agent's own model of that name, else litellm's."""
+    name = settings.agent_model
+    if not name:
+        raise ConfigurationError(NO_MODEL)
+    if name in agent.models:
+        logger.info("model %s of the agent's own", name)
+        return agent.models[name]
+    if "/" not in name and not settings.agent_model_api_base:
+        own = ", ".join(agent.models) or "none of its own"
+        logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
+
+    def make() -> Model:
+        from agentfn.models.litellm import LitellmModel
+
+        return LitellmModel(name, key=_model_key(settings), base=settings.agent_model_api_base)
+
+    return make
+
+
+def door_for(agent: Agent, settings: Settings) -> Door:
+    if settings.auth == "none":
+        logger.warning("AGENTFN_AUTH=none: agent %s answers everyone", agent.name)
+        return OpenDoor()
+    if settings.tokens is not None:
+        return BearerTokens(settings.tokens.get_secret_value)
+    return BearerTokens(functools.partial(_secret, settings.tokens_secret or ""))
+
+
+def limits_of(settings: Settings) -> LoopLimits:
+    tools = ToolLimits(
+        seconds=settings.tool_seconds,
+        wait_seconds=settings.tool_wait_seconds,
+        argument_chars=settings.max_argument_chars,
+        output_chars=settings.max_output_chars,
+        parallel=settings.max_parallel_tools,
+    )
+    patience = Patience(settings.model_seconds, settings.model_retries)
+    return LoopLimits(settings.max_steps, settings.max_repeats, patience, tools)
+
+
+def client(service: str) -> Any:
+    """The process's one client of an AWS service. Timeouts are short: the services are next door."""
+    return _clients(service)
+
+
+@functools.cache
+def _clients(service: str) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    retries: Any = {"mode": "standard", "total_max_attempts": 4}
+    config = Config(connect_timeout=3, read_timeout=10, retries=retries, tcp_keepalive=True)
+    if service == "s3":
+        # SigV4 on a regional host: boto3 by itself still signs links the old way in some regions.
+        config = config.merge(Config(signature_version="s3v4", s3={"addressing_style": "virtual"}, read_timeout=60))
+    return boto3.client(service, config=config)  # type: ignore[call-overload]
+
+
+def _s3() -> "S3Client":
+    return _clients("s3")  # type: ignore[no-any-return]
+
+
+def _model_key(settings: Settings) -> Callable[[], str | None]:
+    if settings.agent_model_api_key is not None:
+        return settings.agent_model_api_key.get_secret_value
+    if settings.agent_model_secret:
+        return functools.cache(functools.partial(_secret, settings.agent_model_secret))
+    return lambda: None
+
+
+def _secret(arn: str) -> str:
+    return str(client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])
