@@ -3,7 +3,6 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,15 +20,13 @@ from agentfn.wiring import door_for, runner_for
 
 JSON_TYPES = ["application/a2a+json", "application/problem+json"]  # text too, though Mangum does not know
 
-Handler = Callable[[Event, LambdaContext], Any]
 
-
-def serve(agent: Agent, settings: Settings | None = None) -> Handler:
+def serve(agent: Agent, settings: Settings | None = None) -> "Doors":
     """The agent's Lambda handler: for API Gateway (REST, HTTP API v1 and v2) and for the agent's queue.
 
     Reads the environment once. Raises ConfigurationError, naming the variable, where something needed is not there.
     """
-    return Doors(agent, settings or Settings.load(os.environ)).handle
+    return Doors(agent, settings or Settings.load(os.environ))
 
 
 class Doors:
@@ -51,7 +48,7 @@ class Doors:
             text_mime_types=[*DEFAULT_TEXT_MIME_TYPES, *JSON_TYPES],
         )
 
-    def handle(self, event: Event, context: LambdaContext) -> Any:
+    def __call__(self, event: Event, context: LambdaContext) -> Any:
         if is_queue(event):
             return self._loop.run_until_complete(self._continue(event, context))
         if is_http(event):
@@ -60,6 +57,11 @@ class Doors:
             asyncio.set_event_loop(self._loop)  # the one that Mangum asks for
             return self._mangum(own, context)  # type: ignore[arg-type]
         raise ValueError(f"neither an API Gateway request nor a batch of the agent's queue: {sorted(event)}")
+
+    def close(self) -> None:
+        """For those who serve more than one in a process; Lambda never does."""
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
 
     async def _continue(self, event: Event, context: LambdaContext) -> dict[str, list[dict[str, str]]]:
         """Works through a batch. What failed is named, so that the queue brings that alone back."""

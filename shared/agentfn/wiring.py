@@ -88,13 +88,12 @@ def limits_of(settings: Settings) -> LoopLimits:
     return LoopLimits(settings.max_steps, settings.max_repeats, patience, tools)
 
 
-def client(service: str) -> Any:
-    """The process's one client of an AWS service. Timeouts are short: the services are next door."""
-    return _clients(service)
-
-
 @functools.cache
-def _clients(service: str) -> Any:
+def client(service: str) -> Any:
+    """The process's one client of an AWS service. Timeouts are short: the services are next door.
+
+    `client.cache_clear()` has all of them made anew.
+    """
     import boto3
     from botocore.config import Config
 
@@ -107,7 +106,7 @@ def _clients(service: str) -> Any:
 
 
 def _s3() -> "S3Client":
-    return _clients("s3")  # type: ignore[no-any-return]
+    return client("s3")  # type: ignore[no-any-return]
 
 
 def _model_key(settings: Settings) -> Callable[[], str | None]:

@@ -27,8 +27,9 @@ class Sampling:
 class Prompt:
     """One question to a model.
 
-    `tools` are OpenAI function declarations. `timeout` is in seconds and covers the whole call; a door gives up by
-    then, whatever the provider does.
+    `tools` are OpenAI function declarations. `tool_choice` is a wish: a door may drop it where the provider refuses it.
+    `timeout` is in seconds and covers the whole call, a first import included; a door gives up by then, whatever the
+    provider does.
     """
 
     system: str

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Any
 
 from agentfn.errors import ModelError, ModelRefused, ModelUnavailable
@@ -103,6 +104,7 @@ class LitellmModel:
         return request | {name: value for name, value in optional.items() if value}
 
 
+@cache
 def load() -> Any:
     """litellm, imported once, without the network and without waking the garbage collector half-way."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -121,7 +123,7 @@ def load() -> Any:
 
 
 async def close() -> None:
-    """Ends the connections of the running loop, where there are any. The next question opens new ones."""
+    """Ends all connections. The next question opens new ones."""
     litellm: Any = sys.modules.get("litellm")
     if litellm is not None:
         await litellm.close_litellm_async_clients()
@@ -147,7 +149,7 @@ def _translated(name: str, error: Any) -> ModelError:
 
 def _log(request: dict[str, Any], error: Any) -> None:
     """The provider's words help whoever sets an agent up, unless they repeat the transcript or the key."""
-    words = str(error)[:WORDS].replace(request.get("api_key") or "\0", "***")
+    words = str(error).replace(request.get("api_key") or "\0", "***")[: WORDS + ECHO]
     spoken = json.dumps(request["messages"], ensure_ascii=False)
     echoes = any(words[start : start + ECHO] in spoken for start in range(len(words) - ECHO + 1))
     headers = _headers(error)
@@ -155,7 +157,7 @@ def _log(request: dict[str, Any], error: Any) -> None:
         "model": request["model"],
         "status": getattr(error, "status_code", None),
         "request_id": headers.get("x-request-id") or headers.get("request-id"),
-        "words": "withheld, they repeat the transcript" if echoes else words,
+        "words": "withheld, they repeat the transcript" if echoes else words[:WORDS],
     }
     logger.debug("model | no answer", extra=facts)
 

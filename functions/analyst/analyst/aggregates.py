@@ -1,0 +1,124 @@
+"""The statistics that SQLite lacks: median, quantile, standard deviation, variance, correlation.
+
+Missing values are left out, as SQL's own aggregates do; text is an error, never a zero.
+"""
+
+import math
+import sqlite3
+import statistics
+from array import array
+from typing import Any
+
+# A median keeps its values: an endless query must meet this limit before it meets the end of memory.
+MAX_VALUES = 5_000_000
+
+
+class _Values:
+    """Collects the numbers of a group."""
+
+    def __init__(self) -> None:
+        self.values = array("d")
+
+    def keep(self, value: object) -> None:
+        if value is None:
+            return
+        if not isinstance(value, int | float):
+            raise TypeError("not a number")
+        if len(self.values) >= MAX_VALUES:
+            raise MemoryError
+        self.values.append(value)
+
+
+class Median(_Values):
+    def step(self, value: object) -> None:
+        self.keep(value)
+
+    def finalize(self) -> float | None:
+        return statistics.median(self.values) if self.values else None
+
+
+class Quantile(_Values):
+    """Linear between the two nearest values, as spreadsheets and numpy have it."""
+
+    at = 0.5
+
+    def step(self, value: object, at: float) -> None:
+        if not 0 <= at <= 1:
+            raise ValueError("a quantile lies between 0 and 1")
+        self.at = at
+        self.keep(value)
+
+    def finalize(self) -> float | None:
+        if not self.values:
+            return None
+        ordered = sorted(self.values)
+        place = self.at * (len(ordered) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        return low + (high - low) * (place - math.floor(place))
+
+
+class Percentile(Quantile):
+    def step(self, value: object, at: float) -> None:
+        super().step(value, at / 100)
+
+
+class Variance:
+    """Of a sample (n - 1), in one pass (Welford)."""
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, 0.0, 0.0
+
+    def step(self, value: float | None) -> None:
+        if value is None:
+            return
+        self.count += 1
+        change = value - self.mean
+        self.mean += change / self.count
+        self.squares += change * (value - self.mean)
+
+    def finalize(self) -> float | None:
+        return self.squares / (self.count - 1) if self.count > 1 else None
+
+
+class Deviation(Variance):
+    def finalize(self) -> float | None:
+        variance = super().finalize()
+        return None if variance is None else math.sqrt(variance)
+
+
+class Correlation:
+    """Pearson's, over the rows where both values are there."""
+
+    def __init__(self) -> None:
+        self.x, self.y, self.products = Variance(), Variance(), 0.0
+
+    def step(self, x: float | None, y: float | None) -> None:
+        if x is None or y is None:
+            return
+        before = x - self.x.mean
+        self.x.step(x)
+        self.y.step(y)
+        self.products += before * (y - self.y.mean)
+
+    def finalize(self) -> float | None:
+        spread = math.sqrt(self.x.squares * self.y.squares)
+        return max(-1.0, min(1.0, self.products / spread)) if spread else None
+
+
+NAMES = "median(x), quantile(x, 0 to 1), percentile(x, 0 to 100), stddev(x), variance(x), corr(x, y)"
+
+
+# Under the names that other databases give them too; with the number of arguments.
+FUNCTIONS: tuple[tuple[str, int, Any], ...] = (
+    ("median", 1, Median),
+    ("quantile", 2, Quantile),
+    ("percentile", 2, Percentile),
+    ("corr", 2, Correlation),
+    *((name, 1, Deviation) for name in ("stddev", "stdev", "stddev_samp")),
+    *((name, 1, Variance) for name in ("variance", "var_samp")),
+)
+
+
+def add_aggregates(connection: sqlite3.Connection) -> None:
+    for name, arguments, aggregate in FUNCTIONS:
+        connection.create_aggregate(name, arguments, aggregate)

@@ -1,0 +1,59 @@
+"""Dates as people write them, to ISO text; read only where day and month cannot be taken for each other."""
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+CLOCK = r"(?:[T ](?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?))?"
+YEAR_FIRST = re.compile(r"(?P<y>\d{4})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<c>\d{1,2})" + CLOCK, re.ASCII)
+YEAR_LAST = re.compile(r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4})" + CLOCK, re.ASCII)
+
+
+@dataclass(frozen=True)
+class Dates:
+    """What each spelling means; empty where not all are dates, with the reason where it is worth telling."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def read_dates(spellings: Set[str]) -> Dates:
+    """All the spellings as ISO dates or date-times, or none of them."""
+    if not spellings:
+        return Dates()
+    first = {s: match for s in spellings if (match := YEAR_FIRST.fullmatch(s))}
+    if len(first) == len(spellings):
+        return _read({s: (m["y"], m["b"], m["c"], m["clock"]) for s, m in first.items()}, "")
+    last = {s: match for s in spellings if (match := YEAR_LAST.fullmatch(s))}
+    return _year_last(last) if len(last) == len(spellings) else Dates()
+
+
+def _year_last(matches: dict[str, re.Match[str]]) -> Dates:
+    """Points always mean day.month; with slashes a number above 12 somewhere in the column decides."""
+    points = all(match["sep"] == "." for match in matches.values())
+    day_first = points or any(int(match["a"]) > 12 for match in matches.values())
+    month_first = not points and any(int(match["b"]) > 12 for match in matches.values())
+    if day_first and month_first:
+        return Dates()
+    if not day_first and not month_first:
+        example = min(matches)
+        return Dates(note=f"kept as text: in {example} it is not clear which number is the month")
+    month, day = ("b", "a") if day_first else ("a", "b")
+    order = "day, month, year" if day_first else "month, day, year"
+    return _read({s: (m["y"], m[month], m[day], m["clock"]) for s, m in matches.items()}, f"dates read as {order}")
+
+
+def _read(parts: dict[str, tuple[str, str, str, str | None]], note: str) -> Dates:
+    try:
+        return Dates({spelling: _iso(*part) for spelling, part in parts.items()}, note)
+    except ValueError:
+        return Dates()
+
+
+def _iso(year: str, month: str, day: str, clock: str | None) -> str:
+    whole = date(int(year), int(month), int(day))
+    if clock is None:
+        return whole.isoformat()
+    hour = clock if clock[1] != ":" else f"0{clock}"
+    return datetime.fromisoformat(f"{whole}T{hour}").isoformat(sep=" ")

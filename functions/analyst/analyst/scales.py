@@ -1,0 +1,91 @@
+"""Ticks on an axis and bins of a histogram, at values that people would choose."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MAX_BINS = 40
+
+
+def ticks(low: float, high: float, count: int = 6, *, whole: bool = False) -> list[float]:
+    """About `count` round values from at or below `low` to at or above `high`; only whole ones where asked."""
+    step = _round_step((high - low) / count)
+    step = max(1.0, float(math.ceil(step))) if whole else step
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [_tidy(i * step, step) for i in range(first, last + 1)]
+
+
+def _round_step(raw: float) -> float:
+    if raw <= 0 or not math.isfinite(raw):
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(raw))
+    return float(next(factor * size for factor in (1, 2, 2.5, 5, 10) if factor * size >= raw * 0.999))
+
+
+def _tidy(value: float, step: float) -> float:
+    """0.30000000000000004 is 0.3."""
+    return round(value, max(0, 2 - math.floor(math.log10(step))))
+
+
+def moment(text: str) -> float:
+    """An ISO date or date-time as days since 1970; without an offset it counts as UTC."""
+    parsed = datetime.fromisoformat(text)
+    return ((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)) - EPOCH) / timedelta(days=1)
+
+
+def moment_text(days: float, span: float) -> str:
+    """The moment as exact as a span of so many days needs it."""
+    shape = "%Y" if span > 3 * 365 else "%Y-%m" if span > 120 else "%Y-%m-%d" if span > 2 else "%m-%d %H:%M"
+    return (EPOCH + timedelta(days=days)).strftime(shape)
+
+
+def moment_ticks(low: float, high: float) -> list[float]:
+    """Starts of years or of months where there are enough of them, else even steps."""
+    span = high - low
+    if span <= 120:
+        return [low + span * i / 5 for i in range(6)] if span else [low]
+    months = 12 * math.ceil(span / 365 / 8) if span > 3 * 365 else math.ceil(span / 30.4 / 8)
+    first, last = EPOCH + timedelta(days=low), EPOCH + timedelta(days=high)
+    start = -(-(first.year * 12 + first.month - 1) // months) * months
+    starts = range(start, last.year * 12 + last.month, months)
+    return [moment(f"{month // 12:04}-{month % 12 + 1:02}-01") for month in starts]
+
+
+def bins(values: Sequence[float]) -> list[float]:
+    """The edges of equal bins, by Freedman and Diaconis, by Sturges where the middle half is one value."""
+    low, high = min(values), max(values)
+    if low == high:
+        return [low - 0.5, high + 0.5]
+    quarters = statistics.quantiles(values, n=4) if len(values) > 1 else [low, low, high]
+    width = 2 * (quarters[2] - quarters[0]) / len(values) ** (1 / 3)
+    count = (high - low) / width if width else math.log2(len(values)) + 1
+    step = _round_step((high - low) / min(max(count, 4), MAX_BINS))
+    whole = all(value == int(value) for value in values)
+    step = max(step, 1.0) if whole else step
+    first, last = math.floor(low / step), math.floor(high / step) + 1
+    return [_tidy(i * step, step) for i in range(first, last + 1)]
+
+
+def in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
+    """How many values lie in each bin; a value on an edge counts to the right, the last edge to the left."""
+    counts = [0] * (len(edges) - 1)
+    width = edges[1] - edges[0]
+    for value in values:
+        place = min(max(int((value - edges[0]) / width), 0), len(counts) - 1)
+        if value >= edges[place + 1] and place + 1 < len(counts):
+            place += 1
+        elif value < edges[place] and place:
+            place -= 1
+        counts[place] += 1
+    return counts
+
+
+def label(value: float) -> str:
+    """A number as short as it can be on an axis; years and other four-digit numbers stay unbroken."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))
+    if abs(value) >= 1000:
+        return label(round(value))
+    return f"{value:.4g}"

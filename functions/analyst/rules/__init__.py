@@ -1,0 +1,1 @@
+"""The rules of the demo model: how it reads a question, what it computes, and how it words what came out."""

@@ -1,0 +1,90 @@
+"""What the tools' texts say: files, tables with their columns, rows of results."""
+
+import re
+from dataclasses import dataclass
+
+FILE = re.compile(r"^- (?P<name>.+) \([^()]*, [\d,]+ bytes\)$", re.MULTILINE)
+TABLE = re.compile(r"^Table (?P<name>\w+) \(from (?P<source>.*)\): (?P<rows>[\d,]+) rows, \d+ columns\.$", re.MULTILINE)
+UNITS = frozenset({"mm", "cm", "m", "km", "g", "kg", "mg", "t", "l", "ml", "s", "sec", "h", "usd", "eur", "pct", "c"})
+TIMES = frozenset({"year", "month", "week", "day", "date", "quarter"})
+FEW = 12
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    missing: int
+    distinct: int
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the name, lower case, without a unit at the end."""
+        spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name)
+        words = [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
+        return tuple(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)
+
+    @property
+    def phrase(self) -> str:
+        """How a sentence calls it: body mass (g)."""
+        whole = [word for word in re.split(r"[\W_]+", self.name) if word]
+        unit = f" ({whole[-1]})" if len(whole) > len(self.words) else ""
+        return f"{' '.join(self.words)}{unit}"
+
+    @property
+    def is_time(self) -> bool:
+        return self.type == "date" or (self.type == "integer" and bool(TIMES & set(self.words)))
+
+    @property
+    def is_group(self) -> bool:
+        """Few enough values to compare them."""
+        limit = 30 if self.type in {"text", "boolean"} else FEW
+        return self.type != "real" and 1 < self.distinct <= limit
+
+    @property
+    def is_measure(self) -> bool:
+        return self.type in {"integer", "real"} and not self.is_time and "id" not in self.words and self.distinct > 1
+
+
+@dataclass(frozen=True)
+class Table:
+    name: str
+    source: str
+    rows: int
+    columns: tuple[Column, ...]
+
+    @property
+    def noun(self) -> str:
+        """What one row is, where the table's name says it: penguins.csv holds penguins."""
+        return self.name.lower() if re.fullmatch(r"[A-Za-z]{3,}s", self.name) else "rows"
+
+
+def files(text: str) -> list[str]:
+    return [match["name"] for match in FILE.finditer(text)]
+
+
+def tables(preview: str) -> list[Table]:
+    heads = list(TABLE.finditer(preview))
+    ends = [head.start() for head in heads[1:]] + [len(preview)]
+    return [_table(head, preview[head.end() : end]) for head, end in zip(heads, ends, strict=False)]
+
+
+def _table(head: re.Match[str], body: str) -> Table:
+    columns = [Column(row[0], row[1], int(row[2]), int(row[3])) for row in rows(body)]
+    return Table(head["name"], head["source"], int(head["rows"].replace(",", "")), tuple(columns))
+
+
+def rows(text: str) -> list[list[str]]:
+    """The body of the first Markdown table in a text."""
+    return [_cells(line) for line in markdown(text).splitlines()[2:]]
+
+
+def markdown(text: str) -> str:
+    """The first Markdown table in a text, as it stands there."""
+    match = re.search(r"(?:^\|.*\|$\n?)+", text, re.MULTILINE)
+    return match[0].strip() if match else ""
+
+
+def _cells(line: str) -> list[str]:
+    inner = re.split(r"(?<!\\)\|", line.strip()[1:-1])
+    return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in inner]

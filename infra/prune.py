@@ -1,0 +1,93 @@
+"""What a function's package leaves out, and why.
+
+Every entry was proved by `tests/e2e/test_package.py`, which runs the pruned folder. Two kinds: distributions that are
+never installed (`LEFT_OUT`) and files that are deleted after installing (`CUT`, and litellm's proxy server but for the
+few modules that its client imports).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+BY_THE_RUNTIME = "comes with the Lambda runtime"
+HUB_ONLY = "only downloads from the Hugging Face hub use it"
+
+LEFT_OUT = {
+    "boto3": BY_THE_RUNTIME,
+    "botocore": BY_THE_RUNTIME,
+    "s3transfer": BY_THE_RUNTIME,
+    "huggingface-hub": HUB_ONLY,
+    "hf-xet": HUB_ONLY,
+    "fsspec": HUB_ONLY,
+    "httpx2": HUB_ONLY,
+    "httpcore2": HUB_ONLY,
+    "truststore": HUB_ONLY,
+    "tokenizers": "litellm counts with tiktoken when it is absent",
+    "tqdm": "progress bars on a terminal",
+}
+
+CUT = (
+    ("**/__pycache__", "compiled again for Lambda's Python"),
+    ("bin", "command line scripts"),
+    ("cffi-gen-src", "sources of a C extension"),
+    ("**/*.pyi", "types for checkers"),
+    ("*.dist-info/RECORD", "installer's book-keeping"),
+    ("*.dist-info/sboms", "bills of materials of native libraries"),
+    ("*/tests", "tests of a dependency"),
+    ("jsonschema/benchmarks", "tests of a dependency"),
+    ("litellm_cli", "litellm's command line"),
+    ("litellm/setup_wizard.py", "litellm's command line"),
+    ("litellm/litellm_core_utils/tokenizers/deepseek*", "a tokenizer that needs the hub's library"),
+    ("litellm/**/*.md", "notes for litellm's developers"),
+)
+
+PROXY = "litellm/proxy"
+PROXY_KEPT = {
+    "_types.py",
+    "common_utils/timezone_utils.py",
+    "guardrails/exception_utils.py",
+    "mcp_server/stdio_gate.py",
+    "openai_files_endpoints/common_utils.py",
+    "spend_tracking/savings.py",
+    "types_utils/utils.py",
+}
+
+
+def wanted(requirements: str) -> str:
+    """The requirements of a compiled file without those left out. Hashes stay with their pins."""
+    blocks = re.split(r"^(?=[A-Za-z0-9])", requirements, flags=re.MULTILINE)
+    return "".join(block for block in blocks if _distribution(block) not in LEFT_OUT)
+
+
+def _distribution(block: str) -> str:
+    return re.split(r"[=\[ ]", block, maxsplit=1)[0].lower()
+
+
+def prune(folder: Path) -> dict[str, int]:
+    """Delete what a function never runs. Returns the bytes saved for each reason."""
+    saved: dict[str, int] = {}
+    for pattern, reason in CUT:
+        for path in list(folder.glob(pattern)):
+            saved[reason] = saved.get(reason, 0) + _delete(path)
+    server = sum(_delete(path) for path in list(_server_files(folder / PROXY)))
+    return {**saved, "litellm's proxy server": server} if server else saved
+
+
+def _server_files(proxy: Path) -> Iterator[Path]:
+    for path in proxy.rglob("*"):
+        relative = path.relative_to(proxy).as_posix()
+        if path.is_file() and path.name != "__init__.py" and relative not in PROXY_KEPT:
+            yield path
+
+
+def _delete(path: Path) -> int:
+    if path.is_file() or path.is_symlink():
+        size = path.lstat().st_size
+        path.unlink()
+        return size
+    size = sum(entry.stat().st_size for entry in path.rglob("*") if entry.is_file())
+    shutil.rmtree(path, ignore_errors=True)
+    return size

@@ -1,0 +1,19 @@
+"""For tests of agents: a model that plays a script, Lambda's context and events, and a stage to play on."""
+
+from agentfn.local.lambda_ import LambdaContext, http_event, queue_event, rest_event, rpc_event
+from agentfn.testing.scripted import ScriptedModel, ScriptOver, calls, pause
+from agentfn.testing.stage import RpcError, Stage
+
+__all__ = [
+    "LambdaContext",
+    "RpcError",
+    "ScriptOver",
+    "ScriptedModel",
+    "Stage",
+    "calls",
+    "http_event",
+    "pause",
+    "queue_event",
+    "rest_event",
+    "rpc_event",
+]

@@ -1,0 +1,110 @@
+"""What every story needs: an agent with a few tools, and a stage to play it on."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from agentfn import Agent, Context, File, InputFile, Output, tool
+from agentfn.models import Model
+from agentfn.testing import Stage
+
+
+class Ledger:
+    """What the tools of a test agent really did."""
+
+    def __init__(self) -> None:
+        self.entries: list[str] = []
+        self._lock = threading.Lock()
+
+    def write(self, entry: str) -> None:
+        with self._lock:
+            self.entries.append(entry)
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger()
+
+
+@pytest.fixture
+def agent(ledger: Ledger) -> Agent:
+    """A clerk: looks things up, books things (which must not happen twice), and makes files."""
+
+    @tool(idempotent=True)
+    def look_up(city: str) -> str:
+        """Tells the weather of a city."""
+        ledger.write(f"look_up {city}")
+        return f"Rain in {city}."
+
+    @tool(idempotent=True)
+    def now() -> str:
+        """Tells the time."""
+        ledger.write("now")
+        return "noon"
+
+    @tool
+    def book(seat: int) -> str:
+        """Books a seat."""
+        ledger.write(f"book {seat}")
+        return f"Seat {seat} is booked."
+
+    @tool(idempotent=True)
+    def explode() -> str:
+        """Fails."""
+        raise RuntimeError("the fuse was short")
+
+    @tool(idempotent=True, seconds=2)
+    def sleep(seconds: float) -> str:
+        """Sleeps, and cannot be woken."""
+        time.sleep(seconds)
+        return "awake"
+
+    @tool(idempotent=True)
+    def count_bytes(file: InputFile) -> str:
+        """Counts the bytes of a file."""
+        return f"{file.name}: {len(file.read_bytes())}"
+
+    @tool(idempotent=True)
+    def draw(context: Context, name: str = "chart.svg") -> Output:
+        """Draws a chart."""
+        context.progress("drawing")
+        return Output("drawn", files=[File(name, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml")])
+
+    @tool(idempotent=True)
+    def recite(length: int) -> str:
+        """Recites a long text."""
+        return "x" * length
+
+    return Agent(
+        name="clerk",
+        description="A clerk for tests.",
+        instructions="You are a clerk.",
+        tools=[look_up, now, book, explode, sleep, count_bytes, draw, recite],
+    )
+
+
+StageMaker = Callable[..., Stage]
+
+
+@pytest.fixture
+def play(agent: Agent) -> Iterator[StageMaker]:
+    """`play(model, **settings)` puts the agent on a stage of its own."""
+    with ExitStack() as stack:
+
+        def make(model: Model, **settings: Any) -> Stage:
+            return stack.enter_context(Stage(agent, model, **settings))
+
+        yield make
+
+
+def text_of(task: dict[str, Any]) -> str:
+    """What the agent says in the task's status."""
+    return "".join(part.get("text", "") for part in task["status"]["message"]["parts"])
+
+
+def state_of(task: dict[str, Any]) -> str:
+    return str(task["status"]["state"]).removeprefix("TASK_STATE_").lower()

@@ -1,0 +1,74 @@
+"""What importing litellm costs and touches, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from stubs.providers import Provider, says
+
+LIGHT = """
+import sys
+import agentfn.models.litellm, agentfn.testing.scripted
+print("litellm" in sys.modules)
+"""
+
+# Everything that opens a socket or a file to write, before and after the first question.
+WATCHED = """
+import asyncio, json, os, sys
+import urllib3  # binds a socket for a moment, to see whether the machine has IPv6
+
+sockets, writes = [], []
+
+def watch(event, args):
+    if event.startswith("socket."):
+        sockets.append(event)
+    elif event == "open":
+        path, mode, flags = args
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            writes.append(str(path))
+    elif event in ("os.mkdir", "os.rename", "os.remove"):
+        writes.append(str(args[0]))
+
+from agentfn.models import Prompt, Turn
+from agentfn.models.litellm import LitellmModel, close, load
+
+loop = asyncio.new_event_loop()
+sys.addaudithook(watch)
+load()
+at_import = list(sockets)
+model = LitellmModel("openai/gpt-4o", key=lambda: "sk", base=sys.argv[1])
+texts = [loop.run_until_complete(model.ask(Prompt("", (Turn("user", "Hi"),)))).text for _ in range(2)]
+loop.run_until_complete(close())
+loop.close()
+print(json.dumps({"sockets": at_import, "writes": writes, "texts": texts}))
+"""
+
+
+def test_the_door_is_light_until_it_is_asked() -> None:
+    assert _python(LIGHT).strip() == "False"
+
+
+def test_litellm_opens_no_socket_at_import_and_writes_nothing_outside_the_temporary_folder(tmp_path: Path) -> None:
+    """Lambda's package folder cannot be written to and HOME does not exist. Warnings are errors here too."""
+    with Provider(says("one"), says("two")) as provider:
+        seen: dict[str, Any] = json.loads(_python(WATCHED, provider.openai, temporary=tmp_path))
+
+    assert seen["texts"] == ["one", "two"]
+    assert seen["sockets"] == []
+    assert [path for path in seen["writes"] if not path.startswith((str(tmp_path), "/dev/"))] == []
+
+
+def _python(code: str, *args: str, temporary: Path | None = None) -> str:
+    environment = {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(temporary or "/tmp")}
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *args],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout

@@ -1,0 +1,38 @@
+"""Doors that open on a stub provider, and prompts to send through them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models.litellm import LitellmModel
+from stubs.dialects import Dialect
+from stubs.providers import Provider
+
+NAMES: dict[Dialect, str] = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-haiku-4-5"}
+KEY = "sk-test-0123456789abcdef"
+LOOK: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Looks at a thing.",
+        "parameters": {"type": "object", "properties": {"at": {"type": "string"}}},
+    },
+}
+
+type Ask = Callable[[Prompt], Reply]
+
+
+def speaking(dialect: Dialect, provider: Provider, name: str = "") -> LitellmModel:
+    base = provider.openai if dialect == "openai" else provider.anthropic
+    return LitellmModel(name or NAMES[dialect], key=lambda: KEY, base=base)
+
+
+def hello(text: str = "Where is Paris?", **options: Any) -> Prompt:
+    return Prompt("Be brief.", (Turn("user", text),), **options)
+
+
+def replayed(*calls: Call, after: tuple[Turn, ...] = (), **options: Any) -> Prompt:
+    """A transcript in which the model made these calls and each has its result."""
+    results = tuple(Turn("tool", f"saw {call.id}", call_id=call.id, name=call.name) for call in calls)
+    turns = (Turn("user", "Look."), Turn("assistant", calls=calls), *results, *after)
+    return Prompt("Be brief.", turns, **{"tools": (LOOK,), **options})

@@ -1,0 +1,200 @@
+"""A loopback server that speaks for a model provider: OpenAI chat completions and Anthropic messages.
+
+    with Provider(says("Paris."), fails(429, retry_after="7"), hangs()) as provider:
+        ...                                # provider.openai and provider.anthropic are base addresses
+    assert provider.requests[0].body["model"] == "gpt-4o"
+
+One script serves both dialects: the path of the request decides how an answer is written. A script that has run out
+answers 400 and says so.
+"""
+
+import json
+import select
+import socket
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal, Self
+
+from stubs.dialects import Dialect, Failed, Said, answer, failure
+
+CHUNK = 0.1  # seconds between two bytes of a trickle, and between two looks at a hanging client
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """An answer that never ends: silence, a byte now and then, or a closed connection."""
+
+    how: Literal["hang", "trickle", "drop"]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A body in whatever shape, with status 200."""
+
+    shape: dict[str, Any]
+
+
+Line = Said | Failed | Stuck | Raw
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    port: int  # the client's, the same for all requests of one connection
+
+
+def says(text: str | None, *, cached: int = 0, finish: str | None = None) -> Said:
+    return Said(text, cached=cached, finish=finish)
+
+
+def calls(*these: tuple[str | None, str, Any], text: str | None = None, finish: str | None = None) -> Said:
+    """Arguments that are not text are written as JSON; text goes out as it is, broken or not."""
+    raw = tuple((id_, name, args if isinstance(args, str) else json.dumps(args)) for id_, name, args in these)
+    return Said(text, raw, finish)
+
+
+def fails(status: int, message: str = "no", *, kind: str = "some_error", retry_after: str = "") -> Failed:
+    return Failed(status, kind, message, {"retry-after": retry_after} if retry_after else {})
+
+
+def hangs() -> Stuck:
+    return Stuck("hang")
+
+
+def trickles() -> Stuck:
+    return Stuck("trickle")
+
+
+def drops() -> Stuck:
+    return Stuck("drop")
+
+
+class Provider:
+    """The server. `requests` is what it saw, in order; `hang_ups` counts clients that left while it was stuck."""
+
+    def __init__(self, *script: Line, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.requests: list[Request] = []
+        self.hang_ups = 0
+        self.closing = threading.Event()
+        self._script = list(script)
+        self._lock = threading.Lock()
+        self._server = _Server((host, port), _Handler)
+        self._server.provider = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def openai(self) -> str:
+        return f"{self.anthropic}/v1"
+
+    @property
+    def anthropic(self) -> str:
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+    def plays(self, *lines: Line) -> None:
+        """Adds to the end of the script."""
+        with self._lock:
+            self._script.extend(lines)
+
+    def next_line(self, request: Request) -> Line:
+        with self._lock:
+            self.requests.append(request)
+            if self._script:
+                return self._script.pop(0)
+        return fails(400, f"the stub's script is over at request {len(self.requests)}", kind="script_over")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.hang_up()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    provider: Provider
+    daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that leave early are part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body go out in two writes
+    server: _Server
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        line = self.server.provider.next_line(Request(self.path, headers, body, self.client_address[1]))
+        dialect: Dialect = "anthropic" if self.path.endswith("/messages") else "openai"
+        match line:
+            case Said():
+                self._answer(200, answer(dialect, line, str(body.get("model"))), {})
+            case Failed():
+                self._answer(line.status, failure(dialect, line), line.headers)
+            case Raw():
+                self._answer(200, line.shape, {})
+            case Stuck("drop"):
+                self.close_connection = True
+            case Stuck("trickle"):
+                self._trickle()
+            case Stuck():
+                self._wait_for_hang_up()
+
+    def _answer(self, status: int, shape: dict[str, Any], headers: dict[str, str]) -> None:
+        payload = json.dumps(shape).encode()
+        self._head(status, {"content-length": str(len(payload)), **headers})
+        self.wfile.write(payload)
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def _trickle(self) -> None:
+        self._head(200, {"content-length": "100000"})
+        try:
+            while not self.server.provider.closing.wait(CHUNK):
+                self.wfile.write(b" ")
+        except OSError:
+            self.server.provider.hang_ups += 1
+        self.close_connection = True
+
+    def _wait_for_hang_up(self) -> None:
+        while not self.server.provider.closing.wait(CHUNK):
+            readable, _, _ = select.select([self.connection], [], [], 0)
+            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+                self.server.provider.hang_ups += 1
+                break
+        self.close_connection = True
