@@ -12,7 +12,7 @@ MACHINES = {"x86_64": 0x3E, "arm64": 0xB7}
 """`e_machine` in the header of an ELF file, for each of Lambda's architectures."""
 
 
-class PackageRefused(Exception):
+class PackageError(Exception):
     """The package cannot run on Lambda; the message names the reason and the remedy."""
 
 
@@ -30,7 +30,7 @@ def check_size(sizes: Counter[str]) -> None:
     total = sizes.total()
     if total > LIMIT:
         heaviest = ", ".join(f"{name} {megabytes(size)}" for name, size in sizes.most_common(5))
-        raise PackageRefused(
+        raise PackageError(
             f"the package is {megabytes(total)} unzipped and Lambda takes {megabytes(LIMIT)}; heaviest: {heaviest}. "
             "Drop a requirement of the agent, or add what it never runs to infra/prune.py"
         )
@@ -42,7 +42,7 @@ def check_architecture(folder: Path, architecture: str) -> int:
     wrong = [path for path in libraries if _machine(path) != MACHINES[architecture]]
     if wrong:
         names = ", ".join(str(path.relative_to(folder)) for path in wrong[:5])
-        raise PackageRefused(
+        raise PackageError(
             f"{len(wrong)} native libraries are not for {architecture}: {names}. "
             "Requirements must have a wheel for it; remove .aws-sam and build again"
         )

@@ -138,7 +138,7 @@ def _calls(story: Story, steps: Sequence[Step], progress: str = "") -> Reply:
 
 
 def _ask(story: Story, reasons: Sequence[str]) -> Reply:
-    question = " ".join([*reasons, WANTED])
+    question = " ".join(reasons) or WANTED
     if "ask_user" in story.tools:
         return _calls(story, [("ask_user", {"question": question})])
     return Reply(f"{question} {paper.NOTICE}")

@@ -50,7 +50,7 @@ def preview_table(file: InputFile, context: Context, rows: int = 5) -> str:
 
 @tool(idempotent=True)
 def run_sql(sql: str, context: Context, save_as: str | None = None) -> Output:
-    """Runs one SELECT in SQLite's dialect over the attached tables and shows the first 50 rows of the result.
+    """Runs one SELECT in SQLite's dialect over the attached tables and shows the first 100 rows of the result.
 
     Beside SQLite's functions: median(x), quantile(x, 0 to 1), percentile(x, 0 to 100), stddev(x), variance(x),
     corr(x, y). They and SQL's own aggregates leave missing values (NULL) out. Dates are ISO text; true is 1. Queries

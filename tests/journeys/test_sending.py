@@ -46,7 +46,11 @@ def test_reading_a_task_is_one_read_and_listing_reads_no_task_twice(play: Any) -
 
 
 NON_BLOCKING = [
-    ("message/send", {"blocking": False}, {"kind": "message", "role": "user", "parts": [{"kind": "text", "text": "Hi!"}]}),
+    (
+        "message/send",
+        {"blocking": False},
+        {"kind": "message", "role": "user", "parts": [{"kind": "text", "text": "Hi!"}]},
+    ),
     ("SendMessage", {"returnImmediately": True}, {"role": "ROLE_USER", "parts": [{"text": "Hi!"}]}),
 ]
 

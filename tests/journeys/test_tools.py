@@ -111,7 +111,9 @@ def test_calls_in_the_closing_turn_are_left_out(play: Any, ledger: Ledger) -> No
 
 
 def test_the_same_call_again_and_again_is_remarked_on_and_then_no_longer_made(play: Any, ledger: Ledger) -> None:
-    model = ScriptedModel.by_turn(lambda prompt: calls("look_up", city="Rome") if prompt.tool_choice != "none" else "Rain.")
+    model = ScriptedModel.by_turn(
+        lambda prompt: calls("look_up", city="Rome") if prompt.tool_choice != "none" else "Rain."
+    )
     play(model, max_steps=12).send("Go!")
     texts = [text for _, text in results(model)]
     assert texts[0] == texts[1] == "Rain in Rome."
@@ -136,7 +138,9 @@ def test_a_name_that_no_file_has_is_answered_with_the_names_there_are(play: Any)
 
 
 def test_produced_files_become_artifacts_and_progress_reaches_the_caller(play: Any) -> None:
-    model = ScriptedModel((calls("draw"), calls("draw", name="second.svg")), calls("finish", text="Drawn.", files=["second.svg"]))
+    model = ScriptedModel(
+        (calls("draw"), calls("draw", name="second.svg")), calls("finish", text="Drawn.", files=["second.svg"])
+    )
     stage: Stage = play(model)
     task = stage.send("Draw.")
     assert [artifact["name"] for artifact in task["artifacts"]] == ["second.svg"]

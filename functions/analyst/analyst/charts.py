@@ -1,5 +1,6 @@
 """Charts of a query's result: which rows become which marks. How they look is `drawing`'s."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -94,7 +95,7 @@ def _index(result: Result, column: str) -> int:
 
 
 def _check_numbers(points: Sequence[Point], column: str) -> None:
-    wrong = next((point.y for point in points if not isinstance(point.y, int | float)), None)
+    wrong = next((p.y for p in points if not isinstance(p.y, int | float) or not math.isfinite(p.y)), None)
     if wrong is not None:
         raise ChartError(f"{column} must be a number to be drawn, but it holds {spell(wrong)[:40]!r}.")
 

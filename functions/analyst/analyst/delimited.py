@@ -49,26 +49,31 @@ def _first_line_separator(text: str) -> str | None:
     """For a handful of ragged rows: what separates the first line, where that is made of names."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     separator = max(SEPARATORS, key=line.count)
-    names = line.split(separator)
-    return separator if len(names) > 1 and all(len(name.split()) <= 3 for name in names) else None
+    return separator if _are_names(line.split(separator)) else None
+
+
+def _are_names(cells: list[str]) -> bool:
+    return len(cells) > 1 and all(len(cell.split()) <= 3 for cell in cells)
 
 
 def _fit(text: str, separator: str) -> tuple[float, int]:
     """Share of lines with the usual number of cells, and that number; nothing below six lines in ten.
 
-    csv.Sniffer is not used: it guesses from characters alone and takes letters for separators.
+    Where lines differ much, the first with several cells must be made of names: prose has commas too. csv.Sniffer is not used:
+    it guesses from characters alone and takes letters for separators.
     """
     try:
-        widths = [len(row) for row in _reader(text[:SAMPLE], separator) if any(row)]
+        rows = [row for row in _reader(text[:SAMPLE], separator) if any(row)]
     except csv.Error:
         return 0.0, 0
-    if len(text) > SAMPLE:
-        del widths[-1:]
-    if not widths:
+    whole = rows[:-1] if len(text) > SAMPLE else rows
+    width, count = Counter(map(len, whole)).most_common(1)[0] if whole else (0, 0)
+    share = count / max(len(whole), 1)
+    if width < 2 or share < 0.6:
         return 0.0, 0
-    width, count = Counter(widths).most_common(1)[0]
-    share = count / len(widths)
-    return (round(share, 1), width) if width > 1 and share >= 0.6 else (0.0, 0)
+    if share < 0.9 and not _are_names(next(row for row in whole if len(row) > 1)):
+        return 0.0, 0
+    return round(share, 1), width
 
 
 def _reader(text: str, separator: str) -> "_csv.Reader":

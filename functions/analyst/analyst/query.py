@@ -16,7 +16,7 @@ from analyst.wording import markdown_table, spell
 SECONDS = 10.0
 MAX_ROWS = 50_000
 MAX_CHARACTERS = 20_000_000
-SHOWN_ROWS = 50
+SHOWN_ROWS = 100
 SHOWN_CHARACTERS = 8_000
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

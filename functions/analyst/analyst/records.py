@@ -23,7 +23,8 @@ def read_records(text: str, file: str) -> Grid:
     nested = [key for key in header if any(isinstance(record.get(key), dict | list) for record in records)]
     if nested:
         notes.append(f"nested values are kept as JSON text (json_extract reads them): {', '.join(nested)}")
-    return Grid(header, [[_cell(record.get(key)) for key in header] for record in records], tuple(notes))
+    names = tuple(_sound(key) for key in header)
+    return Grid(names, [[_cell(record.get(key)) for key in header] for record in records], tuple(notes))
 
 
 def _records(text: str, file: str) -> tuple[list[Any], list[str]]:
@@ -62,7 +63,14 @@ def _parse(text: str) -> Any:
 
 
 def _cell(value: Any) -> object:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+    if isinstance(value, dict | list):
+        return _sound(json.dumps(value, ensure_ascii=False))
+    return _sound(value) if isinstance(value, str) else value
+
+
+def _sound(text: str) -> str:
+    """JSON can hold half of a surrogate pair, which nothing else takes."""
+    return text.encode(errors="replace").decode()
 
 
 def looks_like_json(text: str, suffix: str) -> bool:

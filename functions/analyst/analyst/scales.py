@@ -84,8 +84,9 @@ def in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
 
 def label(value: float) -> str:
     """A number as short as it can be on an axis; years and other four-digit numbers stay unbroken."""
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}" if abs(value) >= 10_000 else str(int(value))
-    if abs(value) >= 1000:
-        return label(round(value))
+    if abs(value) >= 1e15:
+        return f"{value:.4g}"
+    if abs(value) >= 1000 or value == int(value):
+        whole = round(value)
+        return f"{whole:,}" if abs(whole) >= 10_000 else str(whole)
     return f"{value:.4g}"

@@ -1,9 +1,12 @@
 """Values and tables of results as text that people and models read."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 CELL = 200
+# What would end a cell, or make a link, a picture or emphasis of the text in it.
+MARKUP = re.compile(r"[\\|\[*`]")
 
 
 def spell(value: object) -> str:
@@ -42,4 +45,4 @@ def _numeric(values: list[object]) -> bool:
 def _cell(text: str) -> str:
     line = " ".join(text.split())
     cut = line if len(line) <= CELL else f"{line[: CELL - 1]}…"
-    return cut.replace("\\", "\\\\").replace("|", "\\|")
+    return MARKUP.sub(r"\\\g<0>", cut)

@@ -1,11 +1,13 @@
 """Results in words. Every number is one that a query gave, or a difference or sum of such."""
 
+import re
 from dataclasses import dataclass
 
 from rules.analysis import Analysis
 from rules.seen import rows
 
 LISTED = 12
+SHOWN = re.compile(r"The first (\d+) are shown")
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,9 @@ class Finding:
         lines = rows(self.table)
         if not lines:
             return f"{self.analysis.title}: no rows."
-        return WORDS[self.analysis.sort](self.analysis, lines)
+        shown = SHOWN.search(self.table)
+        said = WORDS[self.analysis.sort](self.analysis, lines)
+        return f"Among the first {shown[1]} rows of the result: {said}" if shown else said
 
     def caution(self) -> str:
         if not self.left_out:

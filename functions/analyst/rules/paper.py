@@ -1,5 +1,6 @@
 """The demo model's report and its last words."""
 
+import re
 from collections.abc import Sequence
 
 from rules.findings import Finding
@@ -23,10 +24,10 @@ def title(table: Table) -> str:
 def report(
     question: str, table: Table, others: Sequence[Table], findings: Sequence[Finding], failed: Sequence[str]
 ) -> str:
-    asked = [f"> {line}" for line in question.splitlines() if line.strip()]
+    asked = [f"> {_plain(line)}" for line in question.splitlines() if line.strip()]
     parts = [f"*{NOTICE} {REMEDY}*"]
     parts += ["## The question", "\n".join(asked)] if asked else []
-    parts += ["## Findings", "\n".join(f"- {finding.sentence()}" for finding in findings)]
+    parts += ["## Findings", "\n".join(f"- {_plain(finding.sentence())}" for finding in findings)]
     for finding in findings:
         parts += _section(finding)
     parts += ["## The data", _data(table, others)]
@@ -50,6 +51,11 @@ def _data(table: Table, others: Sequence[Table]) -> str:
         return said
     names = ", ".join(f"{other.source} ({other.rows} rows)" for other in others)
     return f"{said} The demo model uses one table; not used: {names}."
+
+
+def _plain(text: str) -> str:
+    """The text with nothing in it that Markdown would act on."""
+    return re.sub(r"[\\`*\[\]<>#|]", r"\\\g<0>", text)
 
 
 def answer(findings: Sequence[Finding], failed: Sequence[str], written: bool) -> str:

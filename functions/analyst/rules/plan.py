@@ -1,12 +1,14 @@
 """From a question and the tables at hand to the analyses that answer it."""
 
+import math
 from collections.abc import Sequence
 
 from rules.analysis import Analysis, compare, count, relation, spread, trend
-from rules.question import COUNT, RELATION, SPREAD, TREND, Clause, clauses
+from rules.question import COUNT, RELATION, SPREAD, TIME, TREND, Clause, clauses
 from rules.seen import Table
 
 MOST = 4
+MOST_ROWS = 60
 MEAN = ("AVG", "mean")
 
 
@@ -23,7 +25,8 @@ def plan(question: str, table: Table) -> list[Analysis]:
 
 
 def _answers(clause: Clause, table: Table) -> list[Analysis]:
-    times = [column for column in clause.columns if column.is_time]
+    named = [column for column in clause.columns if column.is_time]
+    times = named or [column for column in table.columns if column.is_time and clause.wants(TIME)]
     over_time = bool(times) and clause.wants(TREND)
     # A few whole numbers, such as ratings, are groups unless their mean is asked for.
     measures = [column for column in clause.columns if column.is_measure and (clause.measure or not column.is_group)]
@@ -37,10 +40,11 @@ def _answers(clause: Clause, table: Table) -> list[Analysis]:
         return [relation(table, measures[0], measures[1], first)]
     if measures and (clause.wants(SPREAD) or not groups):
         return [spread(table, measure, first) for measure in measures]
+    crossed = groups[:2] if math.prod(group.distinct for group in groups[:2]) <= MOST_ROWS else groups[:1]
     if measures:
-        return [compare(table, measure, groups[:2], function, word) for measure in measures]
+        return [compare(table, measure, crossed, function, word) for measure in measures]
     if groups:
-        return [count(table, groups[:2] if clause.wants(COUNT) else groups[:1])]
+        return [count(table, crossed if clause.wants(COUNT) else groups[:1])]
     return [trend(table, times[0], None, *MEAN)] if times else []
 
 

@@ -16,6 +16,8 @@ SPREAD = frozenset({"distribution", "distributed", "histogram", "spread", "range
 RELATION = frozenset({"relation", "relationship", "related", "relate", "correlation", "correlated", "correlate"})
 RELATION |= {"scatter", "depend", "versus", "vs"}
 TREND = frozenset({"trend", "time", "development", "develop", "evolve", "over", "change", "changed", "growth"})
+# The words that mean a table's own time column, named or not.
+TIME = frozenset({"trend", "time", "development", "develop"})
 # Word → SQL function, and the word for its result.
 MEASURES = {
     **dict.fromkeys(("mean", "average", "avg"), ("AVG", "mean")),

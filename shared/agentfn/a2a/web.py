@@ -70,8 +70,8 @@ class Guard:
             text = "This agent needs a bearer token: send it as `Authorization: Bearer <token>`."
             return JSONResponse({"error": text}, 401, {"WWW-Authenticate": 'Bearer realm="agentfn"'})
         scope["agentfn.caller"] = caller
-        size = int(headers.get("content-length") or 0)
-        return _too_large(size, self._max_body) if size > self._max_body else None
+        size = len((scope["aws.event"].get("body") or "").encode())  # headers may say what they like
+        return _too_large(scope["path"], size, self._max_body) if size > self._max_body else None
 
 
 def web_app(agent: Agent, requests: AgentRequests, door: Door, max_body: int) -> ASGIApp:
@@ -101,6 +101,8 @@ async def _health() -> dict[str, str]:
     return {"status": "ok"}
 
 
-def _too_large(size: int, limit: int) -> JSONResponse:
+def _too_large(path: str, size: int, limit: int) -> JSONResponse:
     text = f"Payload too large: {size:,} bytes; {limit:,} are allowed"
+    if path != "/":
+        return JSONResponse({"error": {"code": 413, "status": "INVALID_ARGUMENT", "message": text}}, 413)
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": text}})

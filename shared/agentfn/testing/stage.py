@@ -57,7 +57,7 @@ class Stage:
         self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _one_at_a_time(BotocoreStubber.__call__)))
         client.cache_clear()
         self._stack.callback(client.cache_clear)
-        self.resources: Resources = make_resources("stage", REGION)
+        self.resources: Resources = make_resources(f"stage-{uuid4().hex[:8]}", REGION)
         for service in SERVICES:
             client(service).meta.events.register("before-call", self._count)
         self.handler = self.new_process()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 
-from e2e.emulator import gateway, lambda_runtime, nested_stacks, policies, queue_events
 from ministack.app import main
+
+from e2e.emulator import gateway, lambda_runtime, nested_stacks, policies, queue_events
 
 if __name__ == "__main__":
     for lack in (nested_stacks, lambda_runtime, gateway, queue_events, policies):

@@ -88,5 +88,5 @@ def _as_on_lambda(config: dict[str, Any], folder: str, offered: dict[str, str]) 
         "AWS_EXECUTION_ENV": f"AWS_Lambda_{config['Runtime']}",
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{config['FunctionName']}",
         "AWS_ENDPOINT_URL": os.environ["AWS_ENDPOINT_URL"],
-        "E2E_PYTHON": sys._base_executable,
+        "E2E_PYTHON": str(Path(sys.executable).resolve()),  # the interpreter behind the environment's link
     }

@@ -17,11 +17,12 @@ AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
 
 @dataclass
 class Desk:
-    """A workspace: `folder` holds what was put on it and what tools produced."""
+    """A workspace: `folder` holds what was put on it and what tools produced, `told` the progress they reported."""
 
     folder: Path
     attached: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
 
     @property
     def files(self) -> tuple[FileInfo, ...]:
@@ -53,7 +54,7 @@ class Desk:
 
     @property
     def context(self) -> Context:
-        return Context("task-1", "call-1", Deadline.after(60), self)
+        return Context("task-1", "call-1", Deadline.after(60), self, self.told.append)
 
     def use(self, tool: Tool, **arguments: Any) -> str:
         """Calls the tool as the loop would, keeps its files and returns what the model reads."""

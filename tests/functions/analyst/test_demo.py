@@ -1,18 +1,12 @@
 """The demo model plays whole tasks, and every number it gives is one that can be computed without it."""
 
 import csv
-import logging
-import re
-from collections import Counter, defaultdict
-from statistics import correlation, fmean, median
-
-import pytest
-from demo import DemoModel
-from tools import TOOLS
 
 from agentfn.loop import Result
-from agentfn.models import Prompt, Turn
+from agentfn.models import Turn
+from demo import DemoModel
 from functions.analyst.desk import AGENT, Desk
+from tools import TOOLS
 
 QUESTION = (
     "How many penguins of each species are there, and how does mean body mass differ by species and sex? "

@@ -1,0 +1,1 @@
+"""The `agentfn` command. Never part of a deployment."""

@@ -1,0 +1,83 @@
+"""AWS in this process: moto behind a real HTTP endpoint, so that signed links can be opened by anything."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Self
+from unittest.mock import patch
+
+import httpx
+
+from agentfn.local.aws import Resources, make_resources
+from agentfn.wiring import client
+
+HOST = "127.0.0.1"
+REGION = "eu-central-1"
+SERVICES = ("dynamodb", "s3", "sqs", "secretsmanager")
+
+
+class EmbeddedAws:
+    """Use as a context manager; inside, `agentfn.wiring.client` leads here. One at a time in a process.
+
+    The clients are made on entering. The environment is as it was when that is done, so that a model at Bedrock, or a
+    tool of the agent that works on AWS, has its user's own credentials and not the dummies from here.
+    """
+
+    def __init__(self, name: str = "local") -> None:
+        self._name = name
+        self._stack = ExitStack()
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.url = stack.enter_context(_endpoint())
+            client.cache_clear()
+            stack.callback(client.cache_clear)
+            with _environment(self.url):
+                self.resources: Resources = make_resources(self._name, REGION)
+                for service in SERVICES:
+                    stack.callback(client(service).close)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+
+@contextmanager
+def _endpoint() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(HOST, 0, verbose=False)
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # it tells of every request
+    server.start()
+    url = "http://{}:{}".format(*server.get_host_and_port())
+    try:
+        yield url
+        httpx.post(f"{url}/moto-api/reset", trust_env=False)  # moto's state belongs to the process
+    finally:
+        server.stop()
+
+
+@contextmanager
+def _environment(url: str) -> Iterator[None]:
+    """Of what is the user's own, nothing that AWS goes by: no profile, no other endpoint, no proxy."""
+    import boto3
+
+    own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    ours = {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "NO_PROXY": HOST,
+        "no_proxy": HOST,
+    }
+    with patch.dict(os.environ, own | ours, clear=True), patch.object(boto3, "DEFAULT_SESSION", None):
+        yield

@@ -1,0 +1,78 @@
+"""An agent's folder, `functions/<agent>`: what Lambda finds at /var/task, imported on a laptop."""
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+from agentfn.agent import Agent
+from agentfn.errors import ConfigurationError
+
+APP = "app"
+
+
+def check_folder(folder: Path) -> Path:
+    """The folder, absolute. Raises ConfigurationError where no agent can be in it."""
+    if not folder.is_dir():
+        raise ConfigurationError(f"there is no folder {folder}")
+    if not (folder / f"{APP}.py").is_file():
+        raise ConfigurationError(
+            f"{folder} has no app.py; an agent's folder has one, with `agent = Agent(...)` and `handler = serve(agent)`"
+        )
+    if (folder / "agentfn").is_dir():
+        raise ConfigurationError(f"{folder} is what `sam build` made; give the agent's own folder")
+    return folder.resolve()
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Inside, the folder's modules are found by their names, before all others; outside, nothing is left of them."""
+    names = _top_level(folder)
+    aside = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in names}
+    for name in aside:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for name in [name for name in sys.modules if name.partition(".")[0] in names]:
+            del sys.modules[name]
+        sys.modules.update(aside)
+
+
+def load(folder: Path, environment: Mapping[str, str]) -> tuple[Agent, Any]:
+    """`agent` and `handler` of the folder's app.py, which sees `environment` and nothing else while it is imported.
+
+    Raises ConfigurationError where one is not there, or a package that it imports; else what app.py raises.
+    """
+    with patch.dict(os.environ, environment, clear=True):
+        try:
+            app = importlib.import_module(APP)
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(_missing(folder, error)) from error
+    return _named(app, "agent", Agent), _named(app, "handler", object)
+
+
+def _top_level(folder: Path) -> frozenset[str]:
+    found = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
+    return frozenset(found - sys.stdlib_module_names)
+
+
+def _named(app: ModuleType, name: str, kind: type) -> Any:
+    value = getattr(app, name, None)
+    if value is None or not isinstance(value, kind):
+        raise ConfigurationError(f"{app.__file__} needs `agent = Agent(...)` and `handler = serve(agent)`: no {name}")
+    return value
+
+
+def _missing(folder: Path, error: ModuleNotFoundError) -> str:
+    text = f"{folder / APP}.py cannot be imported: {error.msg}"
+    listed = folder / "requirements.txt"
+    return f"{text}; what it needs is in {listed}" if listed.is_file() else text

@@ -1,0 +1,108 @@
+"""The built package alone: no site-packages, no home folder, only what Lambda's runtime adds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from e2e.caller import Caller
+from e2e.emulation import ENVIRONMENT, ROOT
+
+pytestmark = [pytest.mark.timeout(900)]
+
+IMPORTS = (
+    "a2a.types",
+    "agentfn",
+    "analyst",
+    "boto3",
+    "google.auth",  # litellm's Vertex AI models
+    "openpyxl",
+    "tools",
+)
+
+
+@pytest.fixture
+def package(analyst: Caller) -> Path:
+    """The folder that the deployed function was made from."""
+    return ROOT / ".e2e" / "build" / "root" / "Analyst" / "Function"
+
+
+def run(package: Path, code: str) -> str:
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/nonexistent",
+        "PYTHONPATH": f"{package}:{ENVIRONMENT / 'lambda-runtime'}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "LITELLM_MODE": "PRODUCTION",
+    }
+    python = Path(sys.executable).resolve()
+    command = [str(python), "-S", "-c", code]
+    finished = subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    return finished.stdout
+
+
+@pytest.mark.parametrize("module", IMPORTS)
+def test_it_holds_all_that_the_agent_imports(package: Path, module: str) -> None:
+    run(package, f"import {module}")
+
+
+def test_boto3_is_the_runtimes_own(package: Path) -> None:
+    assert "lambda-runtime" in run(package, "import boto3; print(boto3.__file__)")
+
+
+def test_everything_in_it_is_compiled_for_lambda(package: Path) -> None:
+    sources = [path for path in package.rglob("*.py") if "__pycache__" not in path.parts]
+    missing = [
+        path for path in sources if not path.parent.joinpath("__pycache__", f"{path.stem}.cpython-313.pyc").exists()
+    ]
+    assert not missing
+
+
+def test_the_folders_of_laptops_and_tests_stay_out(package: Path) -> None:
+    for name in ("agentfn/cli", "agentfn/local", "agentfn/testing", "events", "tests", "Makefile", "requirements.txt"):
+        assert not (package / name).exists()
+
+
+def test_pruned_litellm_still_completes_streams_and_counts(package: Path) -> None:
+    said = run(package, COMPLETE)
+    assert said.split() == ["whole", "stre", "am", "counted", *(["refused"] * 5)]
+
+
+# The last line asks each provider at a port where nobody listens: its request was made, and only sending failed.
+COMPLETE = """
+import asyncio, litellm
+asked = {"messages": [{"role": "user", "content": "hi"}]}
+closed = {"api_base": "http://127.0.0.1:9", "api_key": "none", "max_retries": 0, "num_retries": 0, "timeout": 5}
+aws = {"aws_access_key_id": "none", "aws_secret_access_key": "none", "aws_region_name": "us-east-1"}
+models = ("openai/m", "anthropic/claude-sonnet-4-5", "gemini/m", "mistral/m", "bedrock/anthropic.claude-3-haiku")
+unsent = (litellm.APIConnectionError, litellm.InternalServerError, litellm.ServiceUnavailableError, litellm.Timeout)
+
+async def main():
+    whole = await litellm.acompletion(model="openai/m", mock_response="whole", **asked)
+    print(whole.choices[0].message.content)
+    async for chunk in await litellm.acompletion(model="openai/m", mock_response="stre am", stream=True, **asked):
+        print(chunk.choices[0].delta.content or "")
+    print("counted" if litellm.token_counter(model="gpt-4o", **asked) else "")
+    for model in models:
+        try:
+            await litellm.acompletion(model=model, **asked, **closed, **(aws if model.startswith("bedrock") else {}))
+        except unsent:
+            print("refused")
+
+litellm.suppress_debug_info = True
+asyncio.run(main())
+"""
+
+
+def test_it_can_be_built_for_arm(tmp_path: Path) -> None:
+    python = ROOT / ".venv-sam" / "bin" / "python"
+    places = [ROOT / "infra" / "build.py", ROOT / "functions" / "analyst", tmp_path]
+    command = [str(python), *map(str, places), "--architecture", "arm64"]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert "all arm64" in finished.stderr

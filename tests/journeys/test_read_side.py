@@ -1,0 +1,60 @@
+"""The read side stays light: no litellm, no sockets, no writes to where Lambda forbids them."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+READ_SIDE = """
+import os, sys
+
+opened = []
+def audit(event, args):
+    if event == "socket.connect":
+        opened.append(f"connects to {args[1]}")
+    if event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+") and isinstance(args[0], str):
+        if not args[0].startswith((os.environ["TMPDIR"], "/dev/null")):
+            opened.append(f"writes {args[0]}")
+sys.addaudithook(audit)
+
+from agentfn import Agent
+from agentfn.testing import ScriptedModel, Stage, calls
+from agentfn.wiring import model_for
+from agentfn.settings import Settings
+
+agent = Agent(name="clerk", description="A clerk.")
+with Stage(agent, ScriptedModel("Hello.")) as stage:
+    model_for(agent, Settings(agent_model="openai/gpt-5", table="t", bucket="b", queue_url="q", auth="none"))
+    stage.request("GET", "/.well-known/agent-card.json")
+    task = stage.send("Hi!", wait=False)
+    stage.get(task["id"])
+    stage.rpc("ListTasks", {})
+    stage.cancel(task["id"])
+    stage.send("Hi!")
+assert opened == [], opened
+heavy = {"litellm", "openai", "anthropic", "tokenizers", "pandas"} & sys.modules.keys()
+assert not heavy, heavy
+print("light")
+"""
+
+
+def test_card_get_list_cancel_and_non_blocking_send_leave_litellm_alone(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "HOME": "/nonexistent",
+        "TMPDIR": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "POWERTOOLS_LOG_LEVEL": "ERROR",
+    }
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(READ_SIDE)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip().endswith("light")
+
+
+def test_importing_agentfn_imports_no_model_client_and_no_aws_client() -> None:
+    code = "import sys, agentfn; print([m for m in ('litellm', 'openai', 'boto3', 'jsonschema', 'moto') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

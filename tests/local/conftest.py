@@ -1,0 +1,56 @@
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from local.folders import write_agent
+
+from agentfn.local.agent import LocalAgent
+
+Answer = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAgent]:
+    """One agent for the stories that leave it as it was."""
+    folder = write_agent(tmp_path_factory.mktemp("functions") / "clerk")
+    with LocalAgent(folder, environment={"AGENT_MODEL": "scripted"}) as local:
+        yield local
+
+
+class Caller:
+    """Someone who talks JSON-RPC over HTTP."""
+
+    def __init__(self, local: LocalAgent, http: httpx.Client) -> None:
+        self._url = local.url
+        self.http = http
+        http.headers["Authorization"] = f"Bearer {local.token}"
+        http.headers["A2A-Version"] = "1.0"
+
+    def rpc(self, method: str, params: Answer) -> Answer:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer: Answer = self.http.post(self._url, json=body).raise_for_status().json()
+        return answer
+
+    def send(self, text: str, *, wait: bool) -> Answer:
+        message = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
+        params = {"message": message, "configuration": {"returnImmediately": not wait}}
+        task: Answer = self.rpc("SendMessage", params)["result"]["task"]
+        return task
+
+    def get(self, task_id: str) -> Answer:
+        task: Answer = self.rpc("GetTask", {"id": task_id})["result"]
+        return task
+
+    def watch(self, task_id: str, until: Callable[[Answer], bool]) -> Answer:
+        """Polls until the task is so; the test's own timeout is the limit."""
+        while not until(task := self.get(task_id)):
+            pass
+        return task
+
+
+@pytest.fixture
+def caller(local: LocalAgent) -> Iterator[Caller]:
+    with httpx.Client(timeout=30) as http:
+        yield Caller(local, http)
