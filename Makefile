@@ -3,10 +3,11 @@
 PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-AGENT ?= analyst
+QUESTION := How many penguins of each species are there, and how does mean body mass differ by species and sex? \
+	Chart it and write a report.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format lint types imports templates e2e build bench lock clean
+.PHONY: help install demo test check static format lint types imports templates e2e build bench lock sam emulator clean
 
 help: ## Shows this.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -15,21 +16,22 @@ install: $(VENV)/.ready ## Makes the virtual environment .venv with everything f
 
 $(VENV)/.ready: pyproject.toml infra/dev-requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' || \
-		{ echo "agentfn needs Python 3.12 or later; $(PYTHON) is older. Try: make PYTHON=/path/to/python3.13 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Setting up $(VENV) (once) ..."
+		{ echo "agentfn needs Python 3.12 or later. Try: make PYTHON=/path/to/python3.13 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up $(VENV), once ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint infra/dev-requirements.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.ready ## Runs the analyst here on sample data, no account needed; the report goes to demo-output/.
-	@$(BIN)/agentfn demo functions/analyst --file functions/analyst/data/penguins.csv --output demo-output \
-		--question "How many penguins of each species are there, and how does mean body mass differ by species and sex? Chart it and write a report."
+demo: $(VENV)/.ready ## Runs the analyst here on sample data, without an account; its report goes to demo-output/.
+	@$(BIN)/agentfn demo functions/analyst --file functions/analyst/data/penguins.csv --question "$(QUESTION)"
 
 test: $(VENV)/.ready ## Runs all tests that need no network, no account and no emulator.
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PYTEST)
 
-check: format lint types imports templates ## Everything that must hold before a change lands: all of the above, and the tests with coverage.
-	@$(BIN)/python -m pytest --cov --cov-report=term
+check: static ## All that must hold before a change lands: format, lint, types, imports, templates, tests with coverage.
+	@$(MAKE) --no-print-directory test PYTEST="--cov --cov-report=term"
+
+static: format lint types imports templates
 
 format: $(VENV)/.ready
 	@$(BIN)/ruff format --check .
@@ -41,11 +43,32 @@ types: $(VENV)/.ready
 	@$(BIN)/mypy
 
 imports: $(VENV)/.ready
-	@$(BIN)/lint-imports --no-cache > .importlinter.log || { cat .importlinter.log; exit 1; }
-	@rm -f .importlinter.log
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 templates: $(VENV)/.ready
-	@$(BIN)/cfn-lint template.yaml infra/*.yaml
+	@$(BIN)/cfn-lint template.yaml infra/storage.yaml infra/agent.yaml
+
+e2e: $(VENV)/.ready sam emulator ## Deploys to an emulator on this machine and talks to the agents over HTTP.
+	@$(BIN)/python -m pytest tests/e2e -o addopts= -o timeout=1200 -v --import-mode=importlib
+
+build: sam ## Builds the Lambda packages with the AWS SAM CLI, into .aws-sam/.
+	@.venv-sam/bin/sam build
+
+bench: $(VENV)/.ready ## Measures what a step costs.
+	@$(BIN)/python benchmarks/steps.py
+
+lock: $(VENV)/.ready ## Makes the files of pinned versions anew.
+	@$(BIN)/pip-compile --quiet --extra dev --strip-extras --no-annotate --no-header --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --output-file infra/dev-requirements.txt pyproject.toml
+	@sed -i '/^agentfn @/d' infra/dev-requirements.txt
+	@$(BIN)/pip-compile --quiet --extra analyst --extra litellm --strip-extras --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --output-file functions/analyst/requirements.txt pyproject.toml
+
+sam:
+	@$(PYTHON) infra/tools.py sam
+
+emulator:
+	@$(PYTHON) infra/tools.py emulator
 
 clean: ## Removes what was made, the virtual environments too.
 	rm -rf .venv .venv-* .aws-sam .e2e demo-output .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

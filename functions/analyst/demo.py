@@ -53,7 +53,7 @@ def reply(story: Story) -> Reply:
         return _calls(story, steps)
     tables = [table for answer in story.results("preview_table") for table in seen.tables(answer.text)]
     if not tables:
-        return _ask(story, [answer.error for answer in story.results("preview_table") if answer.error])
+        return _ask(story, [answer.error for answer in story.answered if answer.error])
     work = Work.on(story, tables)
     for steps, progress in work.stages():
         if left := _open(story, steps):
@@ -94,7 +94,9 @@ class Work:
         return [*tables, *(("run_sql", {"sql": sql}) for sql in unknown)]
 
     def _report(self) -> Step:
-        text = paper.report(self.story.question, self.table, self.others, self.findings, self.failed)
+        """A report that failed is not written again: its own failure is no part of it."""
+        failed = [answer.error for answer in self.story.answered if answer.error and answer.name != "write_report"]
+        text = paper.report(self.story.question, self.table, self.others, self.findings, failed)
         return "write_report", {"title": paper.title(self.table), "markdown": text}
 
     @property
@@ -112,7 +114,7 @@ class Work:
     def _finding(self, analysis: Analysis) -> Finding:
         check = self.story.result("run_sql", {"sql": analysis.unknown})
         drawn = self.story.result("make_chart", {"name": analysis.name})
-        chart = f"{analysis.name}.svg" if drawn and not drawn.error else ""
+        chart = seen.chart(drawn.text) if drawn else ""
         left_out = int(seen.rows(check.text)[0][0]) if check and not check.error else 0
         return Finding(analysis, self._table(analysis), chart, left_out)
 

@@ -168,7 +168,7 @@ def _others(names: dict[str, str], read: tuple[Table, ...]) -> str:
 
 def _file_name(wish: str, suffix: str, context: Context) -> str:
     """The wished name as a plain one with the right suffix. An attached file is never replaced."""
-    stem = wish.removesuffix(suffix).casefold()
+    stem = wish.removesuffix(suffix).lower()
     name = re.sub(r"[^\w-]+", "-", stem).strip("-")[:60].rstrip("-") or "result"
     produced = {file.name for file in context.workspace.produced}
     attached = {file.name for file in context.files} - produced

@@ -1,5 +1,6 @@
 """What an agent is."""
 
+import inspect
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,9 @@ class Agent:
             raise ConfigurationError(f"an agent has no {', '.join(sorted(unknown))}; it has {_list(self._names)}")
         for name, value in declared.items():
             setattr(self, name, value)
+        written = inspect.getattr_static(self, "instructions")
+        if inspect.isfunction(written) and len(inspect.signature(written).parameters) == 1:
+            self.instructions = written  # a function that a subclass names, not a method of it
         self.registry = Registry(self.tools)
         self._check()
 
@@ -113,7 +117,7 @@ class Agent:
         return next((skill for skill in self.skills if skill.id == skill_id), None)
 
     def _check(self) -> None:
-        if not NAME.fullmatch(self.name):
+        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise ConfigurationError(
                 f"an agent's name is lower-case letters, digits and -, at most 40, not {self.name!r}"
             )

@@ -15,7 +15,8 @@ def is_http(event: Event) -> bool:
 
 def is_queue(event: Event) -> bool:
     records = event.get("Records")
-    return isinstance(records, list) and bool(records) and records[0].get("eventSource") == "aws:sqs"
+    first = records[0] if isinstance(records, list) and records else None
+    return isinstance(first, dict) and first.get("eventSource") == "aws:sqs"
 
 
 def settled(event: Event, base_path: str) -> Event:

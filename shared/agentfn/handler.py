@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import time
 from typing import Any
 
@@ -60,6 +61,8 @@ class Doors:
 
     def close(self) -> None:
         """For those who serve more than one in a process; Lambda never does."""
+        if litellm := sys.modules.get("agentfn.models.litellm"):  # its clients belong to the loop
+            self._loop.run_until_complete(litellm.close())
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from a2a.types import StreamResponse, TaskState
+from botocore.exceptions import ClientError
 
 from agentfn.continuations import Continuations
 from agentfn.deadline import Deadline
@@ -15,6 +16,7 @@ from agentfn.models import Turn
 from agentfn.outcome import ended, progressed, with_status
 from agentfn.store import Head, Tasks
 from agentfn.store.events import status_event
+from agentfn.telemetry import logger
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Journal:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _turns: list[Turn] = field(default_factory=list)
     _progress: str = ""
+    _hidden_until: float = 0.0
 
     async def note(self, event: Event) -> None:
         """Keeps what the event brings; at once, where it is urgent."""
@@ -78,17 +81,23 @@ class Journal:
 
     async def renew(self) -> None:
         """Keeps the lease when nothing was saved for a third of it; tells progress on the way, if there is any."""
-        if self.head.lease_end - self.tasks.clock() > self.lease.seconds * 2 / 3:
-            return
-        if self._progress:
-            await self._save()
-        else:
-            await _whole(self._renew())
-        await self.hide()
+        if self._old(self.head.lease_end):
+            await (self._save() if self._progress else _whole(self._renew()))
+        if self._old(self._hidden_until):
+            await self.hide()
 
     async def hide(self) -> None:
-        if self.receipt:
+        """Keeps the queue's message hidden as long as the lease may last: it is this run's own insurance."""
+        if not self.receipt:
+            return
+        self._hidden_until = self._until()
+        try:
             await self.queue.hide(self.receipt, max(1.0, self.lease.length()))
+        except ClientError as error:  # it has come back already: whoever has it meets the lease
+            logger.warning("the queue's message could not be hidden: %s", error, task_id=self.head.task.id)
+
+    def _old(self, until: float) -> bool:
+        return until - self.tasks.clock() <= self.lease.seconds * 2 / 3
 
     async def _save(self) -> None:
         text, self._progress = self._progress, ""

@@ -25,7 +25,8 @@ from agentfn.tools.calling import Slots
 WATCH_SECONDS = 2.0
 GRACE = 0.5  # seconds past the deadline that a loop gets to notice it
 YOUNG = 60.0  # seconds; a message this young may have been sent just before its task was created
-AGAIN = 2.0  # seconds until such a message is looked at again
+SOON = (0.05, 0.15, 0.4)  # seconds between the first looks for such a task
+LATER = 2.0  # seconds until its message comes again
 
 BROKEN = "The agent failed with an internal error. Its log has the details under task {task_id}."
 TOO_MANY = "The task was stopped after {runs} runs, the most that AGENTFN_MAX_RUNS allows."
@@ -51,7 +52,7 @@ class Runner:
 
     async def resume(self, message: Continuation, deadline: Deadline) -> None:
         """Another run, if the task needs one. Losing a race means looking again at what is there."""
-        while (loaded := await self.tasks.load(message.owner, message.task_id)) is not None:
+        while (loaded := await self._find(message)) is not None:
             head, turns = loaded
             if not head.open:
                 return
@@ -64,9 +65,18 @@ class Runner:
                 await self.run(taken, turns, deadline, interrupted=head.held, receipt=message.receipt)
                 return
         if message.age < YOUNG:
-            await self.queue.send(message.owner, message.task_id, AGAIN)
+            await self.queue.send(message.owner, message.task_id, LATER)
             return
         logger.info("no such task; its continuation is dropped", task_id=message.task_id)
+
+    async def _find(self, message: Continuation) -> tuple[Head, list[Turn]] | None:
+        """The task, looked for a few times where its message may have been faster than its creation."""
+        loaded = await self.tasks.load(message.owner, message.task_id)
+        for pause in SOON if loaded is None and message.age < YOUNG else ():
+            await asyncio.sleep(pause)
+            if loaded := await self.tasks.load(message.owner, message.task_id):
+                break
+        return loaded
 
     def lease(self, deadline: Deadline) -> Lease:
         return Lease(self.settings.lease_seconds, self.settings.reserve_seconds, deadline)
@@ -74,7 +84,7 @@ class Runner:
     async def run(
         self, head: Head, turns: Iterable[Turn], deadline: Deadline, *, interrupted: bool = False, receipt: str = ""
     ) -> Head:
-        """Works until the task is done, waits, or the deadline comes, and returns the head as this run left it.
+        """Works until the task is done, waits, or the deadline comes, and returns the head as it is then.
 
         Raises what AWS raised where it could not be reached: the queue then brings the task back.
         """
@@ -95,7 +105,11 @@ class Runner:
             except Exception:  # noqa: BLE001 - the one place: whatever broke, the task gets its end
                 logger.exception("run failed", task_id=head.task.id, run=head.run)
                 await self._fail(journal, BROKEN.format(task_id=head.task.id))
-            return journal.head
+            return await self._left(journal.head)
+
+    async def _left(self, head: Head) -> Head:
+        """The head; read anew where somebody else has it now."""
+        return (await self.tasks.read(head.owner, head.task.id) or head) if head.held else head
 
     async def _guarded(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> None:
         if reason := self._worn_out(journal.head):

@@ -4,6 +4,7 @@ An empty variable counts as unset: a template can pass a parameter on without kn
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ from pydantic import (
 from agentfn.errors import ConfigurationError
 
 WEEK = 7 * 24 * 3600
+CALLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # it is a part of keys: no # and no /
+TOKEN = re.compile(r"[!-~]{16,}")
 
 Seconds = Annotated[float, Field(gt=0, le=900)]
 Count = Annotated[int, Field(ge=1, le=10_000)]
@@ -88,7 +91,7 @@ class Settings(BaseModel):
     def load(cls, environment: Mapping[str, str]) -> Self:
         """Raises ConfigurationError, with one line for each variable that is missing or wrong."""
         try:
-            return cls.model_validate({name: text for name, text in environment.items() if text.strip()})
+            return cls.model_validate({name: text for name in cls.variables() if (text := environment.get(name, "")).strip()})
         except ValidationError as error:
             raise ConfigurationError("\n".join(_complaints(error))) from None
 
@@ -100,9 +103,12 @@ class Settings(BaseModel):
     @field_validator("public_url")
     @classmethod
     def _absolute(cls, url: str | None) -> str | None:
-        if url is not None and urlsplit(url).scheme not in ("http", "https"):
-            raise ValueError("must be an absolute http(s) URL")
-        return url.rstrip("/") if url else url
+        if url is None:
+            return None
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("must be an absolute http(s) URL without a query")
+        return url.rstrip("/")
 
     @field_validator("base_path")
     @classmethod
@@ -116,6 +122,12 @@ class Settings(BaseModel):
         if tokens is not None:
             read_tokens(tokens.get_secret_value())
         return tokens
+
+    @model_validator(mode="after")
+    def _time_to_work(self) -> Self:
+        if self.reserve_seconds >= self.request_seconds:
+            raise ValueError("AGENTFN_RESERVE_SECONDS must be less than AGENTFN_REQUEST_SECONDS, or no request has any time")
+        return self
 
     @model_validator(mode="after")
     def _a_way_to_check_tokens(self) -> Self:
@@ -135,9 +147,13 @@ def read_tokens(text: str) -> dict[str, str]:
         tokens = None
     if not isinstance(tokens, dict) or not tokens:
         raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
-    for name, token in tokens.items():
-        if not isinstance(token, str) or len(token) < 16:
-            raise ValueError(f"the token of {name!r} must be a text of at least 16 characters")
+    for number, (name, token) in enumerate(tokens.items(), 1):  # neither is quoted: they may have been swapped
+        if not CALLER.fullmatch(name):
+            raise ValueError(f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them")
+        if not isinstance(token, str) or not TOKEN.fullmatch(token):
+            raise ValueError(f"the token of caller {number} must be a text of at least 16 characters, none of them blank")
+    if len(set(tokens.values())) < len(tokens):
+        raise ValueError("two callers have the same token")
     return tokens
 
 

@@ -1,12 +1,16 @@
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
-from local.folders import write_agent
 
 from agentfn.local.agent import LocalAgent
+from local.folders import write_agent
+
+# A short lease, so that progress is told soon: a run that saves nothing tells it when it renews its lease.
+SCRIPTED = {"AGENT_MODEL": "scripted", "AGENTFN_LEASE_SECONDS": "5"}
 
 Answer = dict[str, Any]
 
@@ -15,7 +19,7 @@ Answer = dict[str, Any]
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAgent]:
     """One agent for the stories that leave it as it was."""
     folder = write_agent(tmp_path_factory.mktemp("functions") / "clerk")
-    with LocalAgent(folder, environment={"AGENT_MODEL": "scripted"}) as local:
+    with LocalAgent(folder, environment=SCRIPTED) as local:
         yield local
 
 
@@ -46,7 +50,7 @@ class Caller:
     def watch(self, task_id: str, until: Callable[[Answer], bool]) -> Answer:
         """Polls until the task is so; the test's own timeout is the limit."""
         while not until(task := self.get(task_id)):
-            pass
+            time.sleep(0.02)
         return task
 
 

@@ -4,9 +4,9 @@ import sys
 from typing import Any
 
 import httpx
-from conftest import state_of, text_of
 
 from agentfn.local.agent import LocalAgent
+from conftest import state_of, text_of
 
 ENDS = ("completed", "failed", "canceled", "rejected")
 
@@ -73,7 +73,9 @@ def test_artifacts_are_downloaded_through_their_links_with_name_and_type(caller:
     assert links["räport.svg"].startswith("http://127.0.0.1:")
     assert chart.content == b"<svg/>"
     assert chart.headers["Content-Type"] == "image/svg+xml"
-    assert chart.headers["Content-Disposition"] == "attachment; filename=\"raport.svg\"; filename*=UTF-8''r%C3%A4port.svg"
+    assert (
+        chart.headers["Content-Disposition"] == "attachment; filename=\"raport.svg\"; filename*=UTF-8''r%C3%A4port.svg"
+    )
     assert notes.text == "one line"
     assert notes.headers["Content-Disposition"].startswith('inline; filename="notes.txt"')
 

@@ -27,8 +27,6 @@ def read_delimited(text: str, file: str) -> Grid:
     if separator is None and not _is_list(text):
         raise NotATable(file, PROSE, SEND)
     grid = lay_out(_rows(text, separator or "\t", file), file)
-    if any(len(name.split()) > 15 for name in grid.header):
-        raise NotATable(file, PROSE, SEND)
     notes = [f"separated by {SEPARATORS.get(separator, separator)}"] if separator and separator != "," else []
     if text.count('"') % 2:
         notes.append("a double quote is never closed: some lines may have been read as one cell")
@@ -59,8 +57,8 @@ def _are_names(cells: list[str]) -> bool:
 def _fit(text: str, separator: str) -> tuple[float, int]:
     """Share of lines with the usual number of cells, and that number; nothing below six lines in ten.
 
-    Where lines differ much, the first with several cells must be made of names: prose has commas too. csv.Sniffer is not used:
-    it guesses from characters alone and takes letters for separators.
+    Where lines are few or differ much, the first with several cells must be made of names: prose has commas too.
+    csv.Sniffer is not used: it guesses from characters alone and takes letters for separators.
     """
     try:
         rows = [row for row in _reader(text[:SAMPLE], separator) if any(row)]
@@ -71,7 +69,7 @@ def _fit(text: str, separator: str) -> tuple[float, int]:
     share = count / max(len(whole), 1)
     if width < 2 or share < 0.6:
         return 0.0, 0
-    if share < 0.9 and not _are_names(next(row for row in whole if len(row) > 1)):
+    if (share < 0.9 or len(whole) < 3) and not _are_names(next(row for row in whole if len(row) > 1)):
         return 0.0, 0
     return round(share, 1), width
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 
 from analyst.cells import Cell
 from analyst.tables import Column, Table
@@ -10,6 +11,8 @@ from analyst.wording import markdown_table, spell
 # Above this many distinct values their list tells nothing.
 LISTED = 12
 SHOWN = 60
+# Columns that are described, and those whose values are shown.
+DESCRIBED, WIDE = 80, 20
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,19 @@ def _order(value: Cell) -> tuple[float, str]:
 def describe(table: Table, rows: int) -> str:
     """The table as text for a model: names to use in SQL, types, missing values, first rows."""
     head = f"Table {table.name} (from {table.source}): {table.height:,} rows, {len(table.columns)} columns."
-    notes = [f"- {note}" for note in table.notes]
-    facts = [_facts(column) for column in table.columns]
-    parts = [head, "\n".join(["Reading notes:", *notes]) if notes else "", markdown_table(FACTS, facts)]
-    first = [row for row, _ in zip(table.rows(), range(rows), strict=False)]
-    if first:
-        parts += [f"First {len(first)} rows:", markdown_table([column.name for column in table.columns], first)]
-    return "\n\n".join(filter(None, parts))
+    notes = "\n".join(["Reading notes:", *(f"- {note}" for note in table.notes)]) if table.notes else ""
+    facts = markdown_table(FACTS, [_facts(column) for column in table.columns[:DESCRIBED]])
+    others = ", ".join(column.name for column in table.columns[DESCRIBED:])
+    more = f"Further columns: {others}." if others else ""
+    return "\n\n".join(filter(None, [head, notes, facts, more, _first(table, rows)]))
+
+
+def _first(table: Table, rows: int) -> str:
+    first = [[spell(value)[:SHOWN] for value in row[:WIDE]] for row in islice(table.rows(), rows)]
+    if not first:
+        return ""
+    title = f"First {len(first)} rows{f', first {WIDE} columns' if len(table.columns) > WIDE else ''}:"
+    return f"{title}\n\n{markdown_table([column.name for column in table.columns[:WIDE]], first)}"
 
 
 FACTS = ("column", "type", "missing", "distinct", "values")

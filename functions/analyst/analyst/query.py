@@ -100,7 +100,7 @@ def as_markdown(result: Result) -> str:
 
 
 def as_csv(result: Result) -> bytes:
-    """The result as CSV in UTF-8, with the mark by which spreadsheet programs know it.
+    """The result as CSV in UTF-8, marked as such where spreadsheet programs would read other letters.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay as they are.
     """
@@ -108,7 +108,8 @@ def as_csv(result: Result) -> bytes:
     writer = csv.writer(text)
     writer.writerow(map(_inert, result.columns))
     writer.writerows([_inert(cell) for cell in row] for row in result.rows)
-    return text.getvalue().encode("utf-8-sig")
+    whole = text.getvalue()
+    return whole.encode("ascii" if whole.isascii() else "utf-8-sig")
 
 
 def _inert(cell: Cell) -> Cell:

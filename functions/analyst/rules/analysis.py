@@ -21,7 +21,7 @@ class Drawing:
 class Analysis:
     """`groups` are the columns compared, `value` the one measured, `word` what was made of it.
 
-    `gaps` are those columns whose missing values leave rows out.
+    `gaps` are those columns whose missing values leave rows out. `name` is that of its files, without suffix.
     """
 
     table: str
@@ -33,17 +33,13 @@ class Analysis:
     value: Column | None = None
     word: str = ""
     gaps: tuple[Column, ...] = ()
+    name: str = ""
 
     @property
     def unknown(self) -> str:
         """A query for the number of rows left out, '' where the preview shows that there are none."""
         absent = " OR ".join(f"{column.name} IS NULL" for column in self.gaps)
         return f"SELECT COUNT(*) AS left_out FROM {self.table} WHERE {absent}" if absent else ""
-
-    @property
-    def name(self) -> str:
-        """Name of its files, without suffix."""
-        return "-".join("".join(char if char.isalnum() else " " for char in self.title.lower()).split())
 
 
 def count(table: Table, groups: Sequence[Column]) -> Analysis:

@@ -1,8 +1,11 @@
 """From a question and the tables at hand to the analyses that answer it."""
 
 import math
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from analyst.names import distinct
 from rules.analysis import Analysis, compare, count, relation, spread, trend
 from rules.question import COUNT, RELATION, SPREAD, TIME, TREND, Clause, clauses
 from rules.seen import Table
@@ -21,7 +24,13 @@ def plan(question: str, table: Table) -> list[Analysis]:
     """At most MOST analyses, each once; an overview where the question names nothing that the table has."""
     found = [analysis for clause in clauses(question, table.columns) for analysis in _answers(clause, table)]
     different = {analysis.title: analysis for analysis in found or _overview(table)}
-    return list(different.values())[:MOST]
+    chosen = list(different.values())[:MOST]
+    names = distinct(_slug(analysis.title) for analysis in chosen)
+    return [replace(analysis, name=name) for analysis, name in zip(chosen, names, strict=True)]
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[\W_]+", "-", title.lower())[:50].strip("-")
 
 
 def _answers(clause: Clause, table: Table) -> list[Analysis]:

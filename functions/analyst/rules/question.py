@@ -89,4 +89,4 @@ def _same(word: str, part: str) -> bool:
     """Equal, or long enough to forgive a slip of the pen."""
     if word == part:
         return True
-    return min(len(word), len(part)) > 4 and SequenceMatcher(None, word, part).ratio() > 0.85
+    return word[0] == part[0] and min(len(word), len(part)) > 4 and SequenceMatcher(None, word, part).ratio() > 0.85

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 FILE = re.compile(r"^- (?P<name>.+) \([^()]*, [\d,]+ bytes\)$", re.MULTILINE)
+CHART = re.compile(r"(\S+\.svg): ")
 TABLE = re.compile(r"^Table (?P<name>\w+) \(from (?P<source>.*)\): (?P<rows>[\d,]+) rows, \d+ columns\.$", re.MULTILINE)
 UNITS = frozenset({"mm", "cm", "m", "km", "g", "kg", "mg", "t", "l", "ml", "s", "sec", "h", "usd", "eur", "pct", "c"})
 TIMES = frozenset({"year", "month", "week", "day", "date", "quarter"})
@@ -61,6 +62,12 @@ class Table:
 
 def files(text: str) -> list[str]:
     return [match["name"] for match in FILE.finditer(text)]
+
+
+def chart(drawn: str) -> str:
+    """The name of the chart that was drawn, '' where none was."""
+    match = CHART.match(drawn)
+    return match[1] if match else ""
 
 
 def tables(preview: str) -> list[Table]:

@@ -71,4 +71,13 @@ def _answered(turns: Iterable[Turn]) -> Iterable[Answered]:
         calls |= {call.id: call for call in turn.calls}
         if turn.role == "tool" and turn.call_id in calls:
             call = calls[turn.call_id]
-            yield Answered(call.name, json.loads(call.arguments), turn.text)
+            yield Answered(call.name, _arguments(call), turn.text)
+
+
+def _arguments(call: Call) -> dict[str, Any]:
+    """Nothing where they are no JSON object: a task may have begun with another model."""
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        return {}
+    return arguments if isinstance(arguments, dict) else {}

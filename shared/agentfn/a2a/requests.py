@@ -35,6 +35,7 @@ from a2a.utils.errors import (
     UnsupportedOperationError,
 )
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
+from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.a2a.incoming import Incoming, read_message
 from agentfn.a2a.outgoing import signed
@@ -159,7 +160,7 @@ class AgentRequests(RequestHandler):
             head = await self._tasks.create(head, record, [turn])
         except ConflictError:
             return await self._same_message(owner, record)
-        return await self._runner.run(head, [turn], deadline) if wait else head
+        return await self._run_here(head, [turn], deadline) if wait else head
 
     async def _follow_up(
         self, incoming: Incoming, owner: str, params: SendMessageRequest, context: ServerCallContext
@@ -187,7 +188,14 @@ class AgentRequests(RequestHandler):
             head = await self._tasks.save(head, turns=[turn], events=events, message=record, **received, **held)
         except ConflictError:
             return await self._same_message(owner, record)
-        return await self._runner.run(head, [*turns, turn], deadline) if wait else head
+        return await self._run_here(head, [*turns, turn], deadline) if wait else head
+
+    async def _run_here(self, head: Head, turns: list[Turn], deadline: Deadline) -> Head:
+        """The task is accepted: whatever happens to this run, its insurance brings another."""
+        try:
+            return await self._runner.run(head, turns, deadline)
+        except (BotoCoreError, ClientError):
+            return head
 
     async def _received(self, incoming: Incoming, head: Head, wait: bool) -> dict[str, Any]:
         """The task with the message in its history, and its files stored. Files that no task comes to name expire."""

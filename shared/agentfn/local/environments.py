@@ -48,11 +48,17 @@ class Environments:
         while (running := list(self._running)) and time.monotonic() < end:
             for _, loop in self._made:
                 with contextlib.suppress(RuntimeError):  # closed by its owner
-                    loop.call_soon_threadsafe(_cut_off, loop)
+                    loop.call_soon_threadsafe(self._cut_off, loop)
             wait(running, NUDGE)
         self._pool.shutdown(wait=not self._running)
         for handler, loop in self._made:
             _close(handler, loop)
+
+    def _cut_off(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._running:  # called too late: what the loop runs now is its own end
+            return
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
 
     def _run(self, event: dict[str, Any]) -> Any:
         return self._handler()(event, LambdaContext(self._seconds))
@@ -63,11 +69,6 @@ class Environments:
             self._made.append((handler, asyncio.get_event_loop()))  # which the handler has just set
             self._own.handler = handler
         return self._own.handler  # type: ignore[no-any-return]
-
-
-def _cut_off(loop: asyncio.AbstractEventLoop) -> None:
-    for task in asyncio.all_tasks(loop):
-        task.cancel()
 
 
 def _close(handler: Handler, loop: asyncio.AbstractEventLoop) -> None:

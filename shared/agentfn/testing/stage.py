@@ -175,7 +175,7 @@ class RpcError(Exception):
 
 
 def _one_at_a_time(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """moto's tables are not made for threads: a transaction that fails would undo what another thread wrote meanwhile."""
+    """moto is not made for threads: a transaction that fails would undo what another thread wrote meanwhile."""
     lock = threading.RLock()
 
     def locked(*arguments: Any, **named: Any) -> Any:

@@ -8,6 +8,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,18 +18,17 @@ from analyst import aggregates
 from analyst.query import QueryError, Result, as_csv, as_markdown, run_query
 from analyst.reading import read_tables
 from analyst.sandbox import open_sandbox
-from analyst.tables import Table
 from functions.analyst.desk import AGENT
 
 PENGUINS = read_tables(AGENT / "data" / "penguins.csv")
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
 
 
-def query(sql: str, tables: tuple[Table, ...] = PENGUINS, **limits: float) -> Result:
-    return run_query(tables, sql, **limits)  # type: ignore[arg-type]
+def query(sql: str, **limits: Any) -> Result:
+    return run_query(PENGUINS, sql, **limits)
 
 
-def refusal(sql: str, **limits: float) -> str:
+def refusal(sql: str, **limits: Any) -> str:
     with pytest.raises(QueryError) as refused:
         query(sql, **limits)
     return str(refused.value)

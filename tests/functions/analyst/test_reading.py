@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from analyst import grids, reading
+from analyst import grids, reading, workbook
 from analyst.cells import MISSING
 from analyst.grids import NotATable
 from analyst.reading import read_tables
@@ -271,6 +271,27 @@ def test_what_is_no_table_is_refused_by_name_with_cause_and_remedy(
     assert refusal.startswith(f"{name} cannot be read as a table: ")
     assert cause in refusal
     assert refusal.endswith((".", "?"))
+
+
+def test_hidden_sheets_are_left_out_and_times_are_values(read: Reader) -> None:
+    book = Workbook()
+    sheet, hidden = book.active, book.create_sheet("hidden")
+    assert sheet is not None
+    sheet.append(["start", "lasted", "x"])
+    sheet.append([time(9, 30), timedelta(minutes=2), 1])
+    sheet.append([time(10, 0), timedelta(hours=1), "#DIV/0!"])
+    hidden.append(["secret", "x"])
+    hidden.sheet_state = "hidden"
+    stream = io.BytesIO()
+    book.save(stream)
+    assert cells(read(stream.getvalue(), "a.xlsx")) == [("09:30:00", 120.0, 1), ("10:00:00", 3600.0, None)]
+
+
+def test_a_workbook_that_would_unpack_to_too_much_is_refused(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.BytesIO()
+    Workbook().save(stream)
+    monkeypatch.setattr(workbook, "MAX_UNPACKED", 100)
+    assert "unpacks to" in read.refusal(stream.getvalue(), "a.xlsx")
 
 
 def test_an_archive_or_a_workbook_without_rows_is_refused(read: Reader) -> None:

@@ -3,11 +3,17 @@
 import csv
 import io
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from agentfn import ToolError
-from functions.analyst.desk import Desk
+from analyst import catalog
+from analyst.reading import read_tables
+from analyst.tables import Table
+from functions.analyst.desk import AGENT, Desk
 from tools import TOOLS, list_files, make_chart, preview_table, run_sql, write_report
 
 MEANS = "SELECT species, AVG(body_mass_g) AS mean_body_mass_g FROM penguins GROUP BY 1"
@@ -59,6 +65,14 @@ def test_a_preview_of_odd_columns_is_readable(desk: Desk) -> None:
     assert "First" not in shown
 
 
+def test_a_preview_of_a_very_wide_table_stays_short(desk: Desk) -> None:
+    desk.put("wide.csv", "\n".join([",".join(f"col_{i}" for i in range(300)), *[",".join(["some text"] * 300)] * 30]))
+    shown = desk.use(preview_table, file="wide.csv", rows=20)
+    assert len(shown) < 20_000
+    assert "Further columns: col_80, col_81" in shown
+    assert "First 20 rows, first 20 columns:" in shown
+
+
 def test_a_file_that_is_no_table_is_explained(desk: Desk) -> None:
     desk.put("photo.png", b"\x89PNG\r\n\x1a\n")
     with pytest.raises(ToolError, match=r"photo\.png cannot be read as a table: it is a picture"):
@@ -107,11 +121,15 @@ def test_a_mistyped_table_gets_the_names_of_all(penguin_desk: Desk) -> None:
 
 def test_only_the_files_that_a_query_needs_are_read(penguin_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     penguin_desk.put("islands.csv", "island,area\nDream,1\n")
-    opened: list[str] = []
-    local = penguin_desk.local
-    monkeypatch.setattr(penguin_desk, "local", lambda name: opened.append(name) or local(name), raising=False)
+    opened: list[Path] = []
+
+    def read(path: Path, name: str) -> tuple[Table, ...]:
+        opened.append(path)
+        return read_tables(path, name)
+
+    monkeypatch.setattr(catalog, "read_tables", read)
     penguin_desk.use(run_sql, sql="SELECT COUNT(*) FROM penguins")
-    assert opened == ["penguins.csv"]
+    assert [path.name for path in opened] == ["penguins.csv"]
 
 
 def test_an_attached_file_is_never_replaced_by_a_result(penguin_desk: Desk) -> None:
@@ -156,3 +174,10 @@ def test_the_user_is_told_when_a_large_file_is_read(desk: Desk) -> None:
     desk.put("big.csv", "a,b\n" + "1,some text to make it large\n" * 200_000)
     assert desk.use(run_sql, sql="SELECT COUNT(*) AS n FROM big").startswith("1 row.")
     assert desk.told == ["Reading big.csv"]
+
+
+def test_the_tools_load_nothing_heavy_before_they_need_it() -> None:
+    heavy = {"pygal", "openpyxl", "markdown_it", "charset_normalizer", "litellm"}
+    code = f"import sys, tools, demo; sys.exit(', '.join({heavy} & sys.modules.keys()) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=AGENT, capture_output=True, text=True, check=False)
+    assert (done.stderr.strip(), done.returncode) == ("", 0)

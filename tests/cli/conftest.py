@@ -1,0 +1,48 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agentfn.cli import send as sending
+from agentfn.cli.main import main
+from agentfn.local.agent import LocalAgent
+from cli.strangers import Stranger, stranger
+from local.folders import write_agent
+
+Typed = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_agent(tmp_path_factory.mktemp("functions") / "clerk")
+
+
+@pytest.fixture(scope="module")
+def local(folder: Path) -> Iterator[LocalAgent]:
+    with LocalAgent(folder, environment={"AGENT_MODEL": "scripted"}) as local:
+        yield local
+
+
+@pytest.fixture
+def other() -> Iterator[Stranger]:
+    with stranger() as one:
+        yield one
+
+
+@pytest.fixture
+def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Typed:
+    """`typed("send", ...)` is the command; its exit code, and what it said on both outputs. Without much waiting."""
+    for variable in ("AGENT_MODEL", "AGENTFN_TOKEN"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(sending, "FIRST_WAIT", 0.02)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> tuple[int, str, str]:
+        try:
+            code = main([str(word) for word in words])
+        except SystemExit as exit:  # argparse
+            code = int(exit.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run

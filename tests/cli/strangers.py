@@ -1,0 +1,78 @@
+"""An agent that is not one of ours: it plays the answers that it is given, one for each request."""
+
+import json
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Answer = dict[str, Any] | int
+
+
+def task(state: str, *artifacts: dict[str, Any], text: str = "") -> dict[str, Any]:
+    status: dict[str, Any] = {"state": f"TASK_STATE_{state}"}
+    if text:
+        status["message"] = {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": text}]}
+    return {"id": "t-1", "contextId": "c-1", "status": status, "artifacts": list(artifacts)}
+
+
+class Stranger:
+    """`answers` are results of JSON-RPC calls, or HTTP statuses. `heard` is what came: path and Authorization."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.answers: deque[Answer] = deque()
+        self.files: dict[str, bytes] = {}
+        self.heard: list[tuple[str, str]] = []
+
+    @property
+    def card(self) -> dict[str, Any]:
+        return {
+            "name": "stranger",
+            "supportedInterfaces": [{"url": self.url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        }
+
+
+@contextmanager
+def stranger() -> Iterator[Stranger]:
+    class Door(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._hear()
+            if self.path.endswith("agent-card.json"):
+                self._say(200, json.dumps(one.card).encode())
+            elif self.path in one.files:
+                self._say(200, one.files[self.path])
+            else:
+                self._say(404, b"")
+
+        def do_POST(self) -> None:
+            self._hear()
+            call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            answer = one.answers.popleft()
+            if isinstance(answer, int):
+                self._say(answer, b"busy")
+            else:
+                self._say(200, json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": answer}).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def _hear(self) -> None:
+            one.heard.append((self.path, self.headers.get("Authorization", "")))
+
+        def _say(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Door) as server:
+        server.daemon_threads = False
+        one = Stranger(f"http://127.0.0.1:{server.server_address[1]}")
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield one
+        server.shutdown()
+        thread.join()
