@@ -170,13 +170,13 @@ def _file_name(wish: str, suffix: str, context: Context) -> str:
     """The wished name as a plain one with the right suffix. An attached file is never replaced."""
     stem = wish.removesuffix(suffix).lower()
     name = re.sub(r"[^\w-]+", "-", stem).strip("-")[:60].rstrip("-") or "result"
-    produced = {file.name for file in context.workspace.produced}
+    produced = {file.name for file in context.produced}
     attached = {file.name for file in context.files} - produced
     return f"{name}{suffix}" if f"{name}{suffix}" not in attached else f"{name}-result{suffix}"
 
 
 def _footer(context: Context) -> str:
-    produced = {file.name for file in context.workspace.produced}
+    produced = {file.name for file in context.produced}
     sources = [file.name for file in context.files if file.name not in produced and Path(file.name).suffix]
     origin = f" from {', '.join(sources)}" if sources else ""
     return f"Made by the agentfn analyst{origin}. Its numbers come from SQL queries over these files."

@@ -17,25 +17,36 @@ LONGEST_DELAY = 900  # seconds; SQS takes no more
 
 @dataclass(frozen=True)
 class Continuation:
-    """One received message. `age` is in seconds since it was sent."""
+    """A request for a run of a task that has at least that version: a message may be faster than the write it is for.
+
+    `sent` is when it was first asked for, in seconds since 1970. `message_id` and `receipt` are the queue's own.
+    """
 
     owner: str
     task_id: str
+    version: int
+    sent: float
     message_id: str = ""
     receipt: str = ""
-    age: float = 0.0
 
     @classmethod
-    def read(cls, record: dict[str, Any], now: float) -> Self:
-        """From a record of an SQS event. Raises ValueError or KeyError for one that is none of ours.
+    def read(cls, record: dict[str, Any]) -> Self:
+        """From a record of an SQS event. Raises ValueError, KeyError or TypeError for one that is none of ours.
 
         Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
         """
         body = json.loads(record["body"])
-        sent = float(record.get("attributes", {}).get("SentTimestamp", now * 1000)) / 1000
         return cls(
-            body["owner"], body["task"], record.get("messageId", ""), record.get("receiptHandle", ""), now - sent
+            owner=body["owner"],
+            task_id=body["task"],
+            version=int(body["version"]),
+            sent=float(body["sent"]),
+            message_id=record.get("messageId", ""),
+            receipt=record.get("receiptHandle", ""),
         )
+
+    def body(self) -> str:
+        return json.dumps({"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent})
 
 
 class Continuations:
@@ -43,12 +54,11 @@ class Continuations:
         self._client = client
         self._url = url
 
-    async def send(self, owner: str, task_id: str, delay: float = 0.0) -> None:
+    async def send(self, message: Continuation, delay: float = 0.0) -> None:
         """`delay` is in seconds; longer ones than SQS can hold are cut, and the run that comes of it waits again."""
-        body = json.dumps({"owner": owner, "task": task_id})
         seconds = min(LONGEST_DELAY, max(0, -int(-delay // 1)))
         await asyncio.to_thread(
-            lambda: self._client().send_message(QueueUrl=self._url, MessageBody=body, DelaySeconds=seconds)
+            lambda: self._client().send_message(QueueUrl=self._url, MessageBody=message.body(), DelaySeconds=seconds)
         )
 
     async def hide(self, receipt: str, seconds: float) -> None:

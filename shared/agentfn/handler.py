@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-import time
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -71,7 +70,7 @@ class Doors:
         failures = []
         for record in event["Records"]:
             try:
-                message = Continuation.read(record, time.time())
+                message = Continuation.read(record)
             except (ValueError, KeyError, TypeError):
                 logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
                 continue

@@ -8,7 +8,7 @@ from typing import Any
 from a2a.types import StreamResponse, TaskState
 from botocore.exceptions import ClientError
 
-from agentfn.continuations import Continuations
+from agentfn.continuations import Continuation, Continuations
 from agentfn.deadline import Deadline
 from agentfn.files import TaskFiles
 from agentfn.loop import Event, Progress, Result
@@ -72,7 +72,8 @@ class Journal:
     async def suspend(self, resume_in: float) -> None:
         """Lets go of the task and asks for another run. In this order: a message that meets a lease has to wait."""
         await self._write(held=False, lease_end=self.tasks.clock())
-        await self.queue.send(self.head.owner, self.head.task.id, resume_in)
+        head = self.head
+        await self.queue.send(Continuation(head.owner, head.task.id, head.version, self.tasks.clock()), resume_in)
 
     async def lost(self) -> bool:
         """Whether somebody else wrote to the task since. One cheap read."""

@@ -24,9 +24,9 @@ from agentfn.tools.calling import Slots
 
 WATCH_SECONDS = 2.0
 GRACE = 0.5  # seconds past the deadline that a loop gets to notice it
-YOUNG = 60.0  # seconds; a message this young may have been sent just before its task was created
-SOON = (0.05, 0.15, 0.4)  # seconds between the first looks for such a task
-LATER = 2.0  # seconds until its message comes again
+YOUNG = 60.0  # seconds; the write that a message this young was sent for may still come
+SOON = (0.05, 0.15, 0.4)  # seconds between the first looks for it
+LATER = 2.0  # seconds until the message comes again
 
 BROKEN = "The agent failed with an internal error. Its log has the details under task {task_id}."
 TOO_MANY = "The task was stopped after {runs} runs, the most that AGENTFN_MAX_RUNS allows."
@@ -52,31 +52,33 @@ class Runner:
 
     async def resume(self, message: Continuation, deadline: Deadline) -> None:
         """Another run, if the task needs one. Losing a race means looking again at what is there."""
-        while (loaded := await self._find(message)) is not None:
-            head, turns = loaded
+        while (found := await self._find(message)) is not None:
+            head, turns = found
             if not head.open:
                 return
             if head.held_at(self.tasks.clock()):
-                rest = head.lease_end - self.tasks.clock()
-                await self.queue.send(message.owner, message.task_id, rest + 1)
+                await self.queue.send(message, head.lease_end - self.tasks.clock() + 1)
                 return
             with contextlib.suppress(ConflictError):
                 taken = await self.tasks.take(head, self.tasks.clock() + self.lease(deadline).length())
                 await self.run(taken, turns, deadline, interrupted=head.held, receipt=message.receipt)
                 return
-        if message.age < YOUNG:
-            await self.queue.send(message.owner, message.task_id, LATER)
+        if self._young(message):
+            await self.queue.send(message, LATER)
             return
-        logger.info("no such task; its continuation is dropped", task_id=message.task_id)
+        logger.info("what this continuation was for was never written; it is dropped", task_id=message.task_id)
 
     async def _find(self, message: Continuation) -> tuple[Head, list[Turn]] | None:
-        """The task, looked for a few times where its message may have been faster than its creation."""
-        loaded = await self.tasks.load(message.owner, message.task_id)
-        for pause in SOON if loaded is None and message.age < YOUNG else ():
+        """Head and transcript; None where the write that the message was sent for is not there."""
+        for pause in (0.0, *(SOON if self._young(message) else ())):
             await asyncio.sleep(pause)
-            if loaded := await self.tasks.load(message.owner, message.task_id):
-                break
-        return loaded
+            found = await self.tasks.load(message.owner, message.task_id)
+            if found is not None and found[0].version >= message.version:
+                return found
+        return None
+
+    def _young(self, message: Continuation) -> bool:
+        return self.tasks.clock() - message.sent < YOUNG
 
     def lease(self, deadline: Deadline) -> Lease:
         return Lease(self.settings.lease_seconds, self.settings.reserve_seconds, deadline)

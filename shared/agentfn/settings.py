@@ -91,7 +91,9 @@ class Settings(BaseModel):
     def load(cls, environment: Mapping[str, str]) -> Self:
         """Raises ConfigurationError, with one line for each variable that is missing or wrong."""
         try:
-            return cls.model_validate({name: text for name in cls.variables() if (text := environment.get(name, "")).strip()})
+            return cls.model_validate(
+                {name: text for name in cls.variables() if (text := environment.get(name, "")).strip()}
+            )
         except ValidationError as error:
             raise ConfigurationError("\n".join(_complaints(error))) from None
 
@@ -126,7 +128,9 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _time_to_work(self) -> Self:
         if self.reserve_seconds >= self.request_seconds:
-            raise ValueError("AGENTFN_RESERVE_SECONDS must be less than AGENTFN_REQUEST_SECONDS, or no request has any time")
+            raise ValueError(
+                "AGENTFN_RESERVE_SECONDS must be less than AGENTFN_REQUEST_SECONDS, or no request has any time"
+            )
         return self
 
     @model_validator(mode="after")
@@ -149,9 +153,13 @@ def read_tokens(text: str) -> dict[str, str]:
         raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
     for number, (name, token) in enumerate(tokens.items(), 1):  # neither is quoted: they may have been swapped
         if not CALLER.fullmatch(name):
-            raise ValueError(f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them")
+            raise ValueError(
+                f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them"
+            )
         if not isinstance(token, str) or not TOKEN.fullmatch(token):
-            raise ValueError(f"the token of caller {number} must be a text of at least 16 characters, none of them blank")
+            raise ValueError(
+                f"the token of caller {number} must be a text of at least 16 characters, none of them blank"
+            )
     if len(set(tokens.values())) < len(tokens):
         raise ValueError("two callers have the same token")
     return tokens

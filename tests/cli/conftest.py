@@ -40,8 +40,8 @@ def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
     def run(*words: object) -> tuple[int, str, str]:
         try:
             code = main([str(word) for word in words])
-        except SystemExit as exit:  # argparse
-            code = int(exit.code or 0)
+        except SystemExit as ending:  # argparse
+            code = int(ending.code or 0)
         said = capsys.readouterr()
         return code, said.out, said.err
 

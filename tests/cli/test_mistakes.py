@@ -77,7 +77,7 @@ def test_the_agent_refuses_the_message(typed: Typed, local: LocalAgent) -> None:
     code, _, complaint = typed("send", local.url, "more", "--task", "no-such-task", "--token", local.token)
 
     assert code == 1
-    assert complaint.startswith("agentfn: the agent refused the message: ")
+    assert complaint.startswith("agentfn: the agent refused: ")
 
 
 def test_the_message_is_too_large(typed: Typed, local: LocalAgent, tmp_path: Path) -> None:
@@ -96,6 +96,13 @@ def test_the_card_is_no_card(typed: Typed, other: Stranger, monkeypatch: pytest.
     assert (code, "for a card is not one" in complaint) == (1, True)
 
 
+def test_the_output_is_a_file(typed: Typed, tmp_path: Path, folder: Path, deaf_url: str) -> None:
+    (tmp_path / "out").touch()
+
+    for words in (("send", deaf_url, "hi"), ("demo", folder, "--question", "hi")):
+        assert typed(*words, "--output", "out") == (2, "", "agentfn: out is a file; --output names a folder\n")
+
+
 @pytest.mark.parametrize("command", [("dev",), ("demo", "--question", "hi")])
 def test_the_folder_is_no_agents(typed: Typed, tmp_path: Path, command: tuple[str, ...]) -> None:
     (tmp_path / "empty").mkdir()
@@ -105,24 +112,6 @@ def test_the_folder_is_no_agents(typed: Typed, tmp_path: Path, command: tuple[st
 
     code, _, complaint = typed(command[0], "nowhere", *command[1:])
     assert (code, complaint) == (2, "agentfn: there is no folder nowhere\n")
-
-
-def test_no_model_is_named(typed: Typed, folder: Path) -> None:
-    code, _, complaint = typed("dev", folder)
-
-    assert code == 2
-    assert complaint.startswith("agentfn: no model: set AGENT_MODEL")
-    assert "Traceback" not in complaint
-
-
-def test_the_agent_has_no_demo_model(typed: Typed, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(
-        "from agentfn import Agent, serve\nagent = Agent(name='x', description='y')\nhandler = serve(agent)\n"
-    )
-
-    code, _, complaint = typed("demo", ".", "--question", "hi")
-
-    assert (code, "has no demo model of its own" in complaint) == (2, True)
 
 
 def test_a_port_is_no_number(typed: Typed, folder: Path) -> None:

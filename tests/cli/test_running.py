@@ -44,6 +44,24 @@ def test_a_demo_whose_task_does_not_complete_fails(typed: Typed, folder: Path) -
     assert "Traceback" not in complaint
 
 
+def test_no_model_is_named(typed: Typed, folder: Path) -> None:
+    code, _, complaint = typed("dev", folder)
+
+    assert code == 2
+    assert complaint.startswith("agentfn: no model: set AGENT_MODEL")
+    assert "Traceback" not in complaint
+
+
+def test_the_agent_has_no_demo_model(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "from agentfn import Agent, serve\nagent = Agent(name='x', description='y')\nhandler = serve(agent)\n"
+    )
+
+    code, _, complaint = typed("demo", ".", "--question", "hi")
+
+    assert (code, "has no demo model of its own" in complaint) == (2, True)
+
+
 def test_dev_serves_until_it_is_interrupted(folder: Path, tmp_path: Path) -> None:
     words = ["dev", str(folder), "--model", "scripted"]
     with subprocess.Popen(

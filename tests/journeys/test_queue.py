@@ -1,10 +1,17 @@
 """The queue's door: late, twice, or for nothing."""
 
+import json
+import time
 from typing import Any
 
 from agentfn.testing import LambdaContext, ScriptedModel, calls, pause, queue_event
 from agentfn.wiring import client
 from conftest import Ledger, state_of, text_of
+
+
+def body(task_id: str, *, version: int = 1, sent: float | None = None) -> str:
+    when = time.time() if sent is None else sent
+    return json.dumps({"owner": "alice", "task": task_id, "version": version, "sent": when})
 
 
 def test_a_message_delivered_twice_and_once_more_does_its_work_once(play: Any, ledger: Ledger) -> None:
@@ -20,24 +27,46 @@ def test_a_message_delivered_twice_and_once_more_does_its_work_once(play: Any, l
 
 def test_a_message_for_a_task_that_never_came_to_be_is_dropped_when_it_is_old(play: Any) -> None:
     stage = play(ScriptedModel())
-    message = {"MessageId": "m", "ReceiptHandle": "r", "Body": '{"owner": "alice", "task": "none"}'}
-    old = message | {"Attributes": {"SentTimestamp": "1000"}}
+    old = {"MessageId": "m", "ReceiptHandle": "r", "Body": body("none", sent=time.time() - 100)}
     assert stage.handler(queue_event(old), LambdaContext(60)) == {"batchItemFailures": []}
     assert stage.calls["SendMessage"] == 0
 
 
 def test_a_message_that_is_faster_than_its_task_comes_again(play: Any) -> None:
     stage = play(ScriptedModel())
-    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody='{"owner": "alice", "task": "none"}')
+    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body("none"))
     [message] = stage.receive()
     stage.calls.clear()
     stage.deliver(message)
     assert stage.calls["SendMessage"] == 1
 
 
+def test_a_message_that_is_faster_than_the_follow_up_it_is_for_comes_again(play: Any) -> None:
+    stage = play(ScriptedModel(calls("ask_user", question="Which city?")))
+    task = stage.send("Weather?")
+    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=3))
+    [message] = stage.receive()
+    stage.calls.clear()
+    stage.deliver(message)
+    assert stage.calls["SendMessage"] == 1
+    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=2))
+    [message] = stage.receive()
+    stage.calls.clear()
+    stage.deliver(message)
+    assert stage.calls["SendMessage"] == 0  # the task waits for its user
+
+
 def test_a_message_that_is_no_continuation_is_dropped(play: Any) -> None:
     stage = play(ScriptedModel())
-    bodies = ["", "{}", "[1]", "no json", '{"owner": 1}', "null"]
+    bodies = [
+        "",
+        "{}",
+        "[1]",
+        "no json",
+        '{"owner": 1}',
+        "null",
+        '{"owner": "a", "task": "b", "version": "c", "sent": 0}',
+    ]
     messages = [{"MessageId": f"m{n}", "ReceiptHandle": "r", "Body": body} for n, body in enumerate(bodies)]
     assert stage.handler(queue_event(*messages), LambdaContext(60)) == {"batchItemFailures": []}
 

@@ -55,6 +55,7 @@ def test_card_get_list_cancel_and_non_blocking_send_leave_litellm_alone(tmp_path
 
 
 def test_importing_agentfn_imports_no_model_client_and_no_aws_client() -> None:
-    code = "import sys, agentfn; print([m for m in ('litellm', 'openai', 'boto3', 'jsonschema', 'moto') if m in sys.modules])"
+    heavy = ("litellm", "openai", "boto3", "jsonschema", "moto")
+    code = f"import sys, agentfn; print([name for name in {heavy} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -1,12 +1,17 @@
 """An agent on a laptop, over HTTP."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
+from agentfn import ConfigurationError
 from agentfn.local.agent import LocalAgent
 from conftest import state_of, text_of
+from local.conftest import SCRIPTED
+from local.folders import write_agent
 
 ENDS = ("completed", "failed", "canceled", "rejected")
 
@@ -100,3 +105,17 @@ def test_a_body_that_is_no_text_is_answered_in_the_protocol(caller: Any, local: 
     answer = caller.http.post(local.url, content=b"\xff\xfe", headers={"Content-Type": "application/json"})
 
     assert answer.json()["error"]["code"] == -32700
+
+
+def test_a_port_that_is_taken_is_named(local: LocalAgent, tmp_path: Path) -> None:
+    port = int(local.url.rpartition(":")[2])
+
+    with pytest.raises(ConfigurationError, match=f"port {port} cannot be used"):
+        LocalAgent(write_agent(tmp_path / "clerk"), environment=SCRIPTED, port=port).__enter__()
+
+
+def test_a_second_agent_in_the_process_is_refused_and_does_the_first_no_harm(caller: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="another local agent"):
+        LocalAgent(write_agent(tmp_path / "clerk"), environment=SCRIPTED).__enter__()
+
+    assert state_of(caller.send("hello", wait=True)) == "completed"

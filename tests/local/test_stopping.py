@@ -74,11 +74,3 @@ def test_an_agent_that_does_not_start_leaves_nothing_either(tmp_path: Path) -> N
     assert own_threads() == threads
     assert sys.path == path
     assert client.cache_info().currsize == 0
-
-
-def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    folder = write_agent(tmp_path / "clerk")
-    with LocalAgent(folder, environment=SCRIPTED) as local:
-        port = int(local.url.rpartition(":")[2])
-        with pytest.raises(ConfigurationError, match=f"port {port} cannot be used"):
-            LocalAgent(folder, environment=SCRIPTED, port=port).__enter__()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentfn.agent import Agent
+from agentfn.cli.download import check_output
 from agentfn.cli.logs import readable_logs
 from agentfn.cli.screen import Show, Stop
 from agentfn.cli.send import Outcome, compose, send
@@ -21,6 +22,7 @@ def demo(
     from agentfn.local.agent import LocalAgent
 
     compose(question, files)  # a wrong file is told before anything starts
+    check_output(output)
     model = {**os.environ, **environment}.get("AGENT_MODEL") or DEMO
     local = LocalAgent(folder, environment={**environment, "AGENT_MODEL": model})
     output.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import httpx
 from a2a.types import Artifact, Part
 from google.protobuf.json_format import MessageToJson
 
-from agentfn.cli.screen import harmless
+from agentfn.cli.screen import Stop, harmless
 from agentfn.cli.talk import is_near
 from agentfn.files import safe_name
 
@@ -27,6 +27,12 @@ class Saved:
     media_type: str
     size: int = 0
     error: str = ""
+
+
+def check_output(folder: Path) -> None:
+    """Raises Stop where no folder of that name can be: better now than when there is something to keep."""
+    if folder.exists() and not folder.is_dir():
+        raise Stop(f"{folder} is a file; --output names a folder", 2)
 
 
 class Folder:

@@ -11,7 +11,7 @@ from a2a.client import Client
 from a2a.client.errors import A2AClientError
 from a2a.types import Artifact, GetTaskRequest, Message, Part, Role, SendMessageRequest, Task
 
-from agentfn.cli.download import Folder, Saved
+from agentfn.cli.download import Folder, Saved, check_output
 from agentfn.cli.progress import WAITS, Progress, rests, state_of, text_of
 from agentfn.cli.screen import Show, Stop, harmless, table
 from agentfn.cli.talk import explained, is_passing, talking
@@ -47,6 +47,7 @@ def send(
     With a task id it is the answer to a task that waits; with that and no text or file, it only looks on. Raises Stop.
     """
     message = compose(text, files, task_id)
+    check_output(output)
     with asyncio.Runner() as runner:
         answer = runner.run(_converse(url, token, message, show))
     made, artifacts = _read(answer)

@@ -9,7 +9,7 @@ import httpx
 from a2a.client import A2ACardResolver, Client, ClientConfig, ClientFactory
 from a2a.client.errors import A2AClientError, AgentCardResolutionError
 from a2a.types import AgentCard
-from a2a.utils.errors import A2AError
+from a2a.utils.errors import A2AError, InternalError
 
 from agentfn.cli.screen import Stop, harmless
 
@@ -41,8 +41,10 @@ def explained(url: str) -> Iterator[None]:
         raise Stop(_no_card(url, error)) from error
     except A2AClientError as error:
         raise Stop(_no_answer(url, error)) from error
+    except InternalError as error:
+        raise Stop(f"the agent has an error of its own: {harmless(str(error))}") from error
     except A2AError as error:
-        raise Stop(f"the agent refused the message: {harmless(str(error))}") from error
+        raise Stop(f"the agent refused: {harmless(str(error))}") from error
 
 
 def is_passing(error: A2AClientError) -> bool:

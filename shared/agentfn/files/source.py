@@ -4,10 +4,10 @@ import base64
 import binascii
 import mimetypes
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 from agentfn.errors import FileRefused
-from agentfn.files.names import safe_name
+from agentfn.files.names import MEDIA_TYPE, safe_name
 from agentfn.tools import File
 
 
@@ -16,7 +16,9 @@ def read_source(source: str, *, name: str = "", folder: Path | None = None, limi
 
     Raises FileRefused: for what is none of these, is too large, or lies outside the folder.
     """
-    if source.startswith("data:"):
+    if not source.strip():
+        raise FileRefused("the source is empty")
+    if source[:5].lower() == "data:":
         return _checked(_data_uri(source, name), limit)
     if folder is not None and (inside := _inside(source, folder)) is not None:
         return _checked(File(name or inside.name, inside), limit)
@@ -30,13 +32,15 @@ def _data_uri(source: str, name: str) -> File:
     head, comma, body = source[5:].partition(",")
     if not comma:
         raise FileRefused("a data URI needs a comma before its data")
-    media_type, *parameters = head.split(";")
+    media_type, *parameters = (part.strip() for part in head.split(";"))
+    kind = media_type.lower() or "text/plain"
+    if not MEDIA_TYPE.fullmatch(kind):
+        raise FileRefused("the data URI has no valid media type")
     named = next((item[5:] for item in parameters if item.startswith("name=")), "")
-    content = _decoded(unquote_to_bytes(body).decode("latin-1")) if "base64" in parameters else unquote_to_bytes(body)
-    kind = media_type or "text/plain"
-    chosen = (
-        name or unquote_to_bytes(named).decode("utf-8", "replace") or f"file{mimetypes.guess_extension(kind) or ''}"
-    )
+    content = unquote_to_bytes(body.encode("utf-8", "replace"))
+    if any(item.lower() == "base64" for item in parameters):
+        content = _decoded(content.decode("latin-1"))
+    chosen = name or unquote(named, errors="replace") or f"file{mimetypes.guess_extension(kind) or ''}"
     return File(safe_name(chosen), content, kind)
 
 
@@ -57,8 +61,8 @@ def _inside(source: str, folder: Path) -> Path | None:
     try:
         path = (folder / source).resolve()
         exists = path.is_file()
-    except (OSError, ValueError):
-        return None  # too long for a name, as base64 is
+    except (OSError, ValueError, RuntimeError):
+        return None  # too long for a name, as base64 is, or links in a circle
     if exists and not path.is_relative_to(folder.resolve()):
         raise FileRefused(f"{safe_name(source)} lies outside the work folder")
     return path if exists else None

@@ -1,17 +1,20 @@
 """The files of one task in one run: in the bucket, and in the run's own folder as far as they were needed."""
 
+import itertools
 import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 from uuid import uuid4
 
 from agentfn.errors import ToolError
 from agentfn.files.bucket import Bucket
-from agentfn.files.names import safe_name
-from agentfn.tools import File, FileInfo, FileRecord
+from agentfn.files.names import safe_name, safe_type
+from agentfn.tools import File, FileInfo, FileRecord, Link
+
+Origin = Literal["attached", "produced", "hidden"]
 
 
 class TaskFiles:
@@ -26,12 +29,15 @@ class TaskFiles:
         self._records = {record.name: record for record in records}
         self._temporary = tempfile.TemporaryDirectory(prefix="task-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
+        self._closed = False
         self.folder.mkdir()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        with self._lock:  # a thread that was left behind makes no new files in it
+            self._closed = True
         self._temporary.cleanup()
 
     @property
@@ -52,11 +58,14 @@ class TaskFiles:
 
     def local(self, name: str) -> Path:
         """Exact names first, then base names: a model likes to put a path before a name."""
-        record = self._records.get(name) or self._records.get(safe_name(name))
+        record = self._records.get(name) or self._records.get(safe_name(name, ""))
         if record is None:
             raise ToolError(f"there is no file {name!r}; there are: {', '.join(self._records) or 'none'}")
-        path = Path(self._temporary.name) / "files" / (record.key.rsplit("/", 1)[-1] or "linked") / record.name
+        if record.url:
+            raise ToolError(f"{record.name} lies at {record.url} and is not fetched; hand on its address")
+        path = Path(self._temporary.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
         with self._lock:
+            self._check_open()
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(self._bucket.get(record.key))
@@ -65,26 +74,41 @@ class TaskFiles:
     def keep(self, file: File, *, hidden: bool = False) -> FileInfo:
         return self._store(file, "hidden" if hidden else "produced")
 
+    def link(self, link: Link) -> FileInfo:
+        with self._lock:
+            name = self._free(safe_name(link.name), "produced")
+            kind = safe_type(link.media_type or File(name, b"").kind)
+            self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
+            return self._records[name]
+
     def attach(self, file: File) -> FileRecord:
         """A file that came with a message."""
         return self._store(file, "attached")
 
-    def _store(self, file: File, origin: str) -> FileRecord:
-        name = safe_name(file.name)
-        if origin == "attached":
-            name = self._free(name)
+    def _store(self, file: File, origin: Origin) -> FileRecord:
+        content, kind = file.read(), safe_type(file.kind)
         key = f"{self._prefix}{origin}/{uuid4().hex}"
-        self._bucket.put(key, file.read(), file.kind, name)
-        record = FileRecord(name, file.kind, file.size, origin, key)  # type: ignore[arg-type]
+        with self._lock:
+            self._check_open()
+            name = self._free(safe_name(file.name), origin)
+        self._bucket.put(key, content, kind, name)
+        record = FileRecord(name, kind, len(content), origin, key)
         with self._lock:
             self._records[name] = record
         return record
 
-    def _free(self, name: str) -> str:
-        """Two attached files of one name are two files."""
+    def _free(self, name: str, origin: Origin) -> str:
+        """The name, numbered where another file has it. What a tool makes replaces what a tool made, nothing else:
+        two attached files of one name are two files, and none is lost to a tool's output.
+        """
         stem, dot, suffix = name.rpartition(".")
-        names = [
-            name,
-            *(f"{stem or suffix} ({n}){dot if stem else ''}{suffix if stem else ''}" for n in range(2, 1000)),
-        ]
-        return next(free for free in names if free not in self._records)
+        start, end = (stem, dot + suffix) if stem else (name, "")
+        for free in itertools.chain([name], (f"{start} ({number}){end}" for number in itertools.count(2))):
+            holder = self._records.get(free)
+            if holder is None or (holder.origin == origin != "attached"):
+                return free
+        raise AssertionError("unreachable")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ToolError("the run that this call belonged to is over")

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -10,12 +11,14 @@ from unittest.mock import patch
 
 import httpx
 
+from agentfn.errors import ConfigurationError
 from agentfn.local.aws import Resources, make_resources
 from agentfn.wiring import client
 
 HOST = "127.0.0.1"
 REGION = "eu-central-1"
 SERVICES = ("dynamodb", "s3", "sqs", "secretsmanager")
+_only = threading.Lock()
 
 
 class EmbeddedAws:
@@ -32,6 +35,7 @@ class EmbeddedAws:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
+            stack.enter_context(_alone())
             self.url = stack.enter_context(_endpoint())
             client.cache_clear()
             stack.callback(client.cache_clear)
@@ -49,8 +53,22 @@ class EmbeddedAws:
 
 
 @contextmanager
+def _alone() -> Iterator[None]:
+    """moto's state and agentfn's clients belong to the process: a second one would take them from the first."""
+    if not _only.acquire(blocking=False):
+        raise ConfigurationError("another local agent runs in this process; start each in a process of its own")
+    try:
+        yield
+    finally:
+        _only.release()
+
+
+@contextmanager
 def _endpoint() -> Iterator[str]:
-    from moto.server import ThreadedMotoServer
+    try:
+        from moto.server import ThreadedMotoServer
+    except ImportError as error:
+        raise ConfigurationError(f"{error}; an agent runs locally with `pip install 'agentfn[local]'`") from error
 
     server = ThreadedMotoServer(HOST, 0, verbose=False)
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # it tells of every request
@@ -58,7 +76,7 @@ def _endpoint() -> Iterator[str]:
     url = "http://{}:{}".format(*server.get_host_and_port())
     try:
         yield url
-        httpx.post(f"{url}/moto-api/reset", trust_env=False)  # moto's state belongs to the process
+        httpx.post(f"{url}/moto-api/reset", trust_env=False)  # or it would outlive its server
     finally:
         server.stop()
 

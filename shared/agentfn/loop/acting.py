@@ -2,18 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 
 from agentfn.deadline import Deadline
 from agentfn.loop.asking import OutOfTime
 from agentfn.loop.events import Event, Progress, ToolCalled, ToolResult, ToolsFinished
 from agentfn.loop.lifecycle import LIFECYCLE, Ending, Told
+from agentfn.loop.rendering import Rendering
 from agentfn.loop.transcript import repeats
 from agentfn.models import Call, Turn
-from agentfn.tools import Context, File, Output, Registry, Tool, Workspace
+from agentfn.tools import Context, Registry, Tool, Workspace
 from agentfn.tools.arguments import Mistake, read_arguments
 from agentfn.tools.calling import Slots, ToolLimits, call_tool
+from agentfn.tools.output import writable
 
 LINGER = 0.1  # seconds; results that come this close to one another share a save
 SHORTEST_START = {True: 1.0, False: 3.0}  # by idempotence: with less time left a call is not started
@@ -30,7 +32,9 @@ UNKNOWN = Mistake(
 
 @dataclass(frozen=True)
 class Acting:
-    """`interrupted` says that an earlier run may have started these calls and died; `cut` that the turn was cut off."""
+    """`interrupted` says that an earlier run may have started these calls and died; `cut` is the id of the call that
+    was cut off at the output limit, empty where none was.
+    """
 
     tools: Registry
     workspace: Workspace
@@ -40,14 +44,14 @@ class Acting:
     task_id: str
     max_repeats: int
 
-    def live(self, step: int, calls: Sequence[Call]) -> tuple[list[Event], tuple[str, Ending] | None]:
+    def live(self, step: int, calls: Sequence[Call], cut: str) -> tuple[list[Event], tuple[str, Ending] | None]:
         """Runs the lifecycle calls among `calls`; the first ending wins, and nothing after it is run."""
         results, told, ending = [], [], None
         for call in calls:
             if ending is not None:
                 results.append(_answer(call, NOT_RUN))
             elif call.name in LIFECYCLE:
-                outcome = self._live(call)
+                outcome = (_answer(call, TRUNCATED), None) if call.id == cut else self._live(call)
                 results.append(outcome[0])
                 told += [Progress(step, outcome[1].text)] if isinstance(outcome[1], Told) else []
                 ending = (call.name, outcome[1]) if isinstance(outcome[1], Ending) else None
@@ -57,23 +61,23 @@ class Acting:
         return [*told, *([ToolsFinished(step, tuple(results), ran=False)] if results else [])], ending
 
     async def run(
-        self, step: int, calls: Sequence[Call], turns: Sequence[Turn], *, interrupted: bool, cut: bool
-    ) -> AsyncIterator[Event]:
+        self, step: int, calls: Sequence[Call], turns: Sequence[Turn], *, interrupted: bool, cut: str
+    ) -> AsyncGenerator[Event]:
         """Runs ordinary calls. Raises OutOfTime, after telling what ended, where some must wait for another run."""
         events: asyncio.Queue[Progress | asyncio.Task[ToolResult | None]] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def report(text: str) -> None:
-            loop.call_soon_threadsafe(events.put_nowait, Progress(step, text))
+            loop.call_soon_threadsafe(events.put_nowait, Progress(step, writable(str(text))))
 
         narrow = asyncio.Semaphore(self.limits.parallel)
-        running = []
-        for call in calls:
-            yield ToolCalled(step, call)
-            refusal = self._refusal(call, turns, interrupted=interrupted, cut=cut and call is calls[-1])
-            running.append(loop.create_task(self._one(call, refusal, repeats(turns, call), narrow, report)))
-            running[-1].add_done_callback(events.put_nowait)
+        running: list[asyncio.Task[ToolResult | None]] = []
         try:
+            for call in calls:
+                yield ToolCalled(step, call)
+                refusal = self._refusal(call, turns, interrupted=interrupted, cut=call.id == cut)
+                running.append(loop.create_task(self._one(call, refusal, repeats(turns, call), narrow, report)))
+                running[-1].add_done_callback(events.put_nowait)
             async for event in _grouped(step, events, len(running)):
                 yield event
         finally:
@@ -132,7 +136,8 @@ class Acting:
             outcome = await call_tool(tool, call.arguments, context, self.limits, self.slots)
             if isinstance(outcome, Mistake) and outcome.kind == "timed_out" and self.deadline.passed:
                 return self._interrupted(call, tool)
-            text = await asyncio.to_thread(self._render, call, outcome)
+            rendering = Rendering(self.workspace, self.limits.output_chars)
+            text = await asyncio.to_thread(rendering, call, outcome)
         if before + 1 >= NUDGE_AT:
             text += f"\n(This is the same call as the last {before}; calling it again will not help.)"
         return _answer(call, text, isinstance(outcome, Mistake), time.monotonic() - started)
@@ -140,49 +145,34 @@ class Acting:
     def _interrupted(self, call: Call, tool: Tool) -> ToolResult | None:
         return None if tool.idempotent else _answer(call, UNKNOWN)
 
-    def _render(self, call: Call, outcome: Output | Mistake) -> str:
-        """What the model reads. Files are stored on the way, and so is the whole of what is too long. Blocks."""
-        if isinstance(outcome, Mistake):
-            return outcome.render()
-        text = outcome.render()
-        kept = [self.workspace.keep(file) for file in outcome.files]
-        if len(text) > self.limits.output_chars:
-            text = self._cap(call, text)
-        if kept:
-            text = "\n".join([text, "Produced files:", *(f"- {info}" for info in kept)]).strip()
-        return text or "(no output)"
-
-    def _cap(self, call: Call, text: str) -> str:
-        whole = self.workspace.keep(File(f"output-{call.id}.txt", text.encode(), "text/plain"), hidden=True)
-        limit = self.limits.output_chars
-        missing = len(text) - limit
-        return f"{text[:limit]}\n… ({missing:,} of {len(text):,} characters are missing; the whole is in {whole.name})"
-
 
 async def _grouped(
     step: int, events: "asyncio.Queue[Progress | asyncio.Task[ToolResult | None]]", count: int
-) -> AsyncIterator[Event]:
-    """Progress as it comes; results in batches of those that ended together."""
+) -> AsyncGenerator[Event]:
+    """Progress as it comes; results in batches of those that ended together, LINGER after the first at the latest."""
+    clock = asyncio.get_running_loop().time
     while count:
         item: Progress | asyncio.Task[ToolResult | None] | None = await events.get()
         batch: list[ToolResult] = []
+        until = 0.0
         while item is not None:
             if isinstance(item, Progress):
                 yield item
             else:
                 count -= 1
                 result = item.result()
+                until = until or clock() + LINGER
                 batch += [result] if result is not None else []
-            item = await _soon(events) if count and batch else None
+            item = await _before(events, until) if count and batch and clock() < until else None
         if batch:
             yield ToolsFinished(step, tuple(batch))
 
 
-async def _soon(
-    events: "asyncio.Queue[Progress | asyncio.Task[ToolResult | None]]",
+async def _before(
+    events: "asyncio.Queue[Progress | asyncio.Task[ToolResult | None]]", until: float
 ) -> "Progress | asyncio.Task[ToolResult | None] | None":
     try:
-        async with asyncio.timeout(LINGER):
+        async with asyncio.timeout_at(until):
             return await events.get()
     except TimeoutError:
         return None

@@ -43,7 +43,7 @@ async def ask(
             return await _once(model, dataclasses.replace(prompt, timeout=seconds))
         except ModelUnavailable as error:
             if deadline.left() < SHORTEST_CALL:
-                raise OutOfTime from error
+                raise OutOfTime(max(0.0, error.retry_after or 0.0)) from error
             if attempt == patience.retries:
                 raise
             pause = _pause(attempt, error.retry_after)
@@ -67,5 +67,5 @@ def _pause(attempt: int, retry_after: float | None) -> float:
     """Exponential, with jitter so that many tasks do not come back at once; the provider's own word goes first."""
     jitter = random.uniform(0.75, 1.25)  # noqa: S311 - not for secrets
     if retry_after is not None:
-        return retry_after + (jitter - 0.75)
+        return max(0.0, retry_after) + (jitter - 0.75)
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt) * jitter

@@ -1,19 +1,20 @@
 """The loop: ask the model, run the tools it asks for, until it is done or a limit is met."""
 
+import contextlib
 import dataclasses
 import itertools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ModelError
 from agentfn.loop.acting import Acting
 from agentfn.loop.asking import OutOfTime, Patience, ask
-from agentfn.loop.events import Event, Final, ModelTurn, Notice, StepStarted
+from agentfn.loop.events import Event, Final, ModelTurn, StepStarted
 from agentfn.loop.lifecycle import LIFECYCLE
 from agentfn.loop.result import Result
 from agentfn.loop.tally import Tally
-from agentfn.loop.transcript import distinct, steps_taken, unanswered
+from agentfn.loop.transcript import distinct, steps_taken, unanswered, whole
 from agentfn.models import Model, Prompt, Reply, Sampling, Turn
 from agentfn.tools import FileInfo, Registry, Workspace
 from agentfn.tools.calling import Slots, ToolLimits
@@ -56,12 +57,13 @@ class Loop:
 
     async def run(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> Result:
         """Plays to the end and returns how it ended."""
-        async for event in self.play(transcript, interrupted=interrupted):
-            if isinstance(event, Final):
-                return event.result
+        async with contextlib.aclosing(self.play(transcript, interrupted=interrupted)) as events:
+            async for event in events:
+                if isinstance(event, Final):
+                    return event.result
         raise AssertionError("a loop ends with Final")
 
-    async def play(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> AsyncIterator[Event]:
+    async def play(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> AsyncGenerator[Event]:
         """Goes on where `transcript` stands, and ends with one Final.
 
         `interrupted` says that the run which wrote its end may have died with calls under way: those of idempotent
@@ -69,52 +71,60 @@ class Loop:
         """
         tally = Tally(transcript)
         try:
-            async for event in self._steps(tally, interrupted):
-                yield event
+            async with contextlib.aclosing(self._steps(tally, interrupted)) as events:
+                async for event in events:
+                    yield event
+            return
         except OutOfTime as pause:
             result = tally.result("suspended", "", "out_of_time", resume_in=pause.resume_in)
-            yield Final(steps_taken(tally.turns), result)
         except ModelError as error:
-            yield Final(steps_taken(tally.turns), tally.result("failed", str(error), "model_error"))
+            result = tally.result("failed", str(error), "model_error")
+        for event in (*tally.notices(), Final(steps_taken(tally.turns), result)):
+            yield event
 
-    async def _steps(self, tally: Tally, interrupted: bool) -> AsyncIterator[Event]:
+    async def _steps(self, tally: Tally, interrupted: bool) -> AsyncGenerator[Event]:
         acting = self._acting()
         for step in itertools.count(steps_taken(tally.turns) + (not unanswered(tally.turns))):
             if not unanswered(tally.turns):
                 yield StepStarted(step)
-                reply, notices = await self._ask(tally.turns, step)
-                for notice in notices:
-                    yield Notice(step, notice)
+                reply = await self._ask(tally, step)
+                for notice in tally.notices():
+                    yield notice
                 acts = any(call.name not in LIFECYCLE for call in reply.calls)
                 yield tally.keep(ModelTurn(step, reply.turn, acts))
                 if not reply.calls:
                     yield Final(step, self._answered(tally, reply, step))
                     return
-            events, ending = acting.live(step, unanswered(tally.turns))
+            cut = _cut_call(tally.turns)
+            events, ending = acting.live(step, unanswered(tally.turns), cut)
             for event in events:
                 yield tally.keep(event)
             if ending is not None:
                 yield Final(step, tally.ended(ending[1], ending[0], self._produced()))
                 return
             calls = unanswered(tally.turns)
-            cut = _last_spoken(tally.turns).cut
-            async for event in acting.run(step, calls, tally.turns, interrupted=interrupted, cut=cut):
-                yield tally.keep(event)
+            running = acting.run(step, calls, tally.turns, interrupted=interrupted, cut=cut)
+            async with contextlib.aclosing(running) as told:
+                async for event in told:
+                    yield tally.keep(event)
             interrupted = False
 
-    async def _ask(self, turns: Sequence[Turn], step: int) -> tuple[Reply, list[str]]:
+    async def _ask(self, tally: Tally, step: int) -> Reply:
         """The model's next turn. An empty one is asked for again; a call in the closing turn is left out."""
-        notices: list[str] = []
         closing = step > self.limits.steps
-        prompt = self._prompt(turns, closing)
+        prompt = self._prompt(tally.turns, closing)
+
+        def notice(text: str) -> None:
+            tally.notice(step, text)
+
         for _ in range(EMPTY_TRIES):
-            reply = await ask(self.model, prompt, self.deadline, self.limits.patience, notices.append)
-            calls = () if closing else distinct(reply.calls, turns)
+            reply = whole(await ask(self.model, prompt, self.deadline, self.limits.patience, notice))
+            calls = () if closing else distinct(reply.calls, tally.turns)
             reply = dataclasses.replace(reply, calls=calls, finish="stop" if closing else reply.finish)
             if reply.turn.text or reply.calls or reply.finish == "content_filter":
                 break
-            notices.append("the model gave an empty answer")
-        return reply, notices
+            notice("the model gave an empty answer")
+        return reply
 
     def _prompt(self, turns: Sequence[Turn], closing: bool) -> Prompt:
         told = [*turns, Turn("user", CLOSING.format(steps=self.limits.steps))] if closing else turns
@@ -150,5 +160,7 @@ class Loop:
         )
 
 
-def _last_spoken(turns: Sequence[Turn]) -> Turn:
-    return next(turn for turn in reversed(turns) if turn.role == "assistant")
+def _cut_call(turns: Sequence[Turn]) -> str:
+    """The id of the call that the output limit cut off: the last of its turn. Empty where none was."""
+    spoken = next(turn for turn in reversed(turns) if turn.role == "assistant")
+    return spoken.calls[-1].id if spoken.cut and spoken.calls else ""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from typing import TypeVar
 
-from agentfn.loop.events import Event, Progress, ToolsFinished
+from agentfn.loop.events import Event, Notice, Progress, ToolsFinished
 from agentfn.loop.lifecycle import Ending
 from agentfn.loop.result import Result, Status
 from agentfn.loop.transcript import in_order, since_user, steps_of, usage_of
@@ -20,6 +20,7 @@ class Tally:
         self._seconds: dict[str, float] = {}
         self._mistakes: set[str] = set()
         self._progress: list[str] = []
+        self._notices: list[Notice] = []
         self._started = time.monotonic()
 
     def keep(self, event: E) -> E:
@@ -32,6 +33,15 @@ class Tally:
         if event.turns:
             self.turns = in_order([*self.turns, *event.turns])
         return event
+
+    def notice(self, step: int, text: str) -> None:
+        """Takes note of what is to be told as soon as there is a chance."""
+        self._notices.append(Notice(step, text))
+
+    def notices(self) -> list[Notice]:
+        """What was not told yet."""
+        told, self._notices = self._notices, []
+        return told
 
     def result(
         self,

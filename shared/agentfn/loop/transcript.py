@@ -5,7 +5,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from agentfn.loop.result import CallRecord, Step
-from agentfn.models import Call, Turn, Usage
+from agentfn.models import Call, Reply, Turn, Usage
+from agentfn.tools.output import writable
 
 
 def in_order(turns: Iterable[Turn]) -> list[Turn]:
@@ -72,6 +73,12 @@ def distinct(calls: Sequence[Call], turns: Sequence[Turn]) -> tuple[Call, ...]:
         taken.add(name)
         made.append(dataclasses.replace(call, id=name))
     return tuple(made)
+
+
+def whole(reply: Reply) -> Reply:
+    """The reply without halves of characters, as a stream cut in the wrong place has them."""
+    calls = tuple(Call(*(writable(part) for part in (call.id, call.name, call.arguments))) for call in reply.calls)
+    return dataclasses.replace(reply, text=writable(reply.text), calls=calls)
 
 
 def usage_of(turns: Iterable[Turn]) -> Usage:

@@ -14,12 +14,11 @@ from agentfn.store.table import key
 
 Action = dict[str, dict[str, Any]]
 
-ABSENT = "attribute_not_exists(pk)"
-UNCHANGED = "#version = :version_read AND #run = :run_read"
+UNCHANGED = "#version = :version_read AND #run = :run_read AND #turns = :turns_read"
 
 
-def put_head(head: Head, payloads: Payloads) -> Action:
-    return {"Put": {"Item": {**key(head.key, keys.HEAD), **head.attributes(payloads)}, "ConditionExpression": ABSENT}}
+def put_head(head: Head, payloads: Payloads, now: float) -> Action:
+    return {"Put": {"Item": {**key(head.key, keys.HEAD), **head.attributes(payloads)}, **_absent(now)}}
 
 
 def update_head(before: Head, after: Head, payloads: Payloads) -> dict[str, Any]:
@@ -38,11 +37,12 @@ def update_head(before: Head, after: Head, payloads: Payloads) -> dict[str, Any]
         "Key": key(before.key, keys.HEAD),
         "UpdateExpression": " ".join(clauses) or "SET #run = #run",
         "ConditionExpression": UNCHANGED,
-        "ExpressionAttributeNames": {f"#{name}": name for name in [*sets, *removes, "version", "run"]},
+        "ExpressionAttributeNames": {f"#{name}": name for name in [*sets, *removes, "version", "run", "turns"]},
         "ExpressionAttributeValues": {
             **values,
             ":version_read": {"N": str(before.version)},
             ":run_read": {"N": str(before.run)},
+            ":turns_read": {"N": str(before.turns)},
         },
     }
 
@@ -76,11 +76,20 @@ def put_events(head: Head, events: list[StreamResponse], payloads: Payloads) -> 
     return [{"Put": {"Item": item}}]
 
 
-def put_message(head: Head, message_id: str, digest: str) -> list[Action]:
+def put_message(head: Head, message_id: str, digest: str, now: float) -> list[Action]:
     item = {
         **key(keys.message(head.agent, head.owner, message_id), keys.MESSAGE),
         "task_id": {"S": head.task.id},
         "digest": {"S": digest},
         "expires": {"N": str(head.expires)},
     }
-    return [{"Put": {"Item": item, "ConditionExpression": ABSENT}}]
+    return [{"Put": {"Item": item, **_absent(now)}}]
+
+
+def _absent(now: float) -> dict[str, Any]:
+    """The condition that no such item is there. The table deletes late: one that has expired counts as absent."""
+    return {
+        "ConditionExpression": "attribute_not_exists(pk) OR #expires <= :now",
+        "ExpressionAttributeNames": {"#expires": "expires"},
+        "ExpressionAttributeValues": {":now": {"N": str(int(now))}},
+    }

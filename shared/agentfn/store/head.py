@@ -13,6 +13,7 @@ from agentfn.store import keys
 from agentfn.store.payload import Attribute, Payloads
 from agentfn.tools import FileRecord
 
+FILES_SPILL_ABOVE = 50_000  # bytes; they share an item with the task
 SCHEMA = 1  # of heads and transcripts; a higher one was written by a later agentfn
 
 TERMINAL = frozenset(
@@ -79,7 +80,7 @@ class Head:
         return payloads.pack(MessageToJson(self.task, indent=None), self.prefix)
 
     def files_attribute(self, payloads: Payloads) -> Attribute:
-        return payloads.pack(json.dumps([vars(record) for record in self.files]), self.prefix)
+        return payloads.pack(json.dumps([vars(record) for record in self.files]), self.prefix, FILES_SPILL_ABOVE)
 
     def plain_attributes(self) -> dict[str, Attribute]:
         """Those that are small whatever the task. The index of open tasks has those of open tasks only."""

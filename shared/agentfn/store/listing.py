@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
@@ -11,9 +12,11 @@ from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
 from a2a.utils.errors import InvalidParamsError
 
 from agentfn.store import keys
-from agentfn.store.head import Head, stamp, updated
-from agentfn.store.table import key
+from agentfn.store.head import Head, stamp
+from agentfn.store.table import Item, key
 from agentfn.store.tasks import Tasks
+
+PLACE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{15}Z#(.{1,256})")  # as `updated` makes it
 
 
 @dataclass(frozen=True)
@@ -26,22 +29,22 @@ class Listing:
         """Raises InvalidParamsError for a page token that is none of ours."""
         size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
         found, more = await self._keys(params, owner, size)
-        heads = await self._heads(found, owner)
+        heads = await self._heads([item["pk"]["S"] for item in found], owner)
         return ListTasksResponse(
-            tasks=[heads[pk] for pk in found if pk in heads],
-            next_page_token=_token(found[-1], heads) if more and found and found[-1] in heads else "",
+            tasks=[heads[pk] for item in found if (pk := item["pk"]["S"]) in heads],
+            next_page_token=_token(found[-1]["updated"]["S"]) if more else "",
             page_size=size,
             total_size=await self._count(params, owner),
         )
 
-    async def _keys(self, params: ListTasksRequest, owner: str, size: int) -> tuple[list[str], bool]:
-        """Partition keys of one page, and whether there are more behind it."""
+    async def _keys(self, params: ListTasksRequest, owner: str, size: int) -> tuple[list[Item], bool]:
+        """The index's items of one page, and whether there are more behind it."""
         query = self._query(params, owner)
         start = self._start(params, owner) if params.page_token else None
-        found: list[str] = []
+        found: list[Item] = []
         while True:
             page = await self.tasks.table.query(**query, **({"ExclusiveStartKey": start} if start else {}))
-            found += [item["pk"]["S"] for item in page["Items"]]
+            found += page["Items"]
             start = page.get("LastEvaluatedKey")
             if len(found) > size or start is None:
                 return found[:size], len(found) > size
@@ -73,7 +76,7 @@ class Listing:
         names = {"#partition": attribute, "#expires": "expires"}
         if params.HasField("status_timestamp_after"):
             condition += " AND updated >= :after"
-            values[":after"] = {"S": stamp(params.status_timestamp_after.ToDatetime(UTC))}
+            values[":after"] = {"S": _earliest(params)}
         if params.status:
             filters.append("#state = :state")
             names["#state"] = "state"
@@ -91,16 +94,23 @@ class Listing:
         """Where the page before ended. The token names a place in the order, not a task that must still be there."""
         try:
             after = json.loads(base64.urlsafe_b64decode(params.page_token + "=="))["after"]
-            task_id = after.split("#", 1)[1]
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-            raise InvalidParamsError("the page token is not one that this agent gave out") from None
+            place = PLACE.fullmatch(after)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            place = None
+        if place is None or (params.HasField("status_timestamp_after") and after < _earliest(params)):
+            raise InvalidParamsError("the page token is not one that this agent gave out for this list")
         agent = self.tasks.agent
-        place = {**key(keys.task(agent, owner, task_id), keys.HEAD), "updated": {"S": after}}
+        start = {**key(keys.task(agent, owner, place[1]), keys.HEAD), "updated": {"S": after}}
         if params.context_id:
-            return {**place, "context_key": {"S": keys.in_context(agent, owner, params.context_id)}}
-        return {**place, "owner_key": {"S": keys.owned(agent, owner)}}
+            return {**start, "context_key": {"S": keys.in_context(agent, owner, params.context_id)}}
+        return {**start, "owner_key": {"S": keys.owned(agent, owner)}}
 
 
-def _token(pk: str, heads: dict[str, Task]) -> str:
-    text = json.dumps({"after": updated(heads[pk])})
+def _earliest(params: ListTasksRequest) -> str:
+    return stamp(params.status_timestamp_after.ToDatetime(UTC))
+
+
+def _token(after: str) -> str:
+    """The place in the index, not the task: that may have moved up, or gone, before the token comes back."""
+    text = json.dumps({"after": after})
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")

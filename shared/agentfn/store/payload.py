@@ -28,12 +28,12 @@ class Payloads:
         self._spill = spill
         self._name = name
 
-    def pack(self, text: str, prefix: str) -> Attribute:
-        """`prefix` is the folder that a spilled payload goes to. May block."""
+    def pack(self, text: str, prefix: str, limit: int = SPILL_ABOVE) -> Attribute:
+        """`prefix` is the folder that a spilled payload goes to; `limit` is in bytes. May block."""
         if len(text) <= COMPRESS_ABOVE:
             return {"S": text}
         packed = zlib.compress(text.encode())
-        if len(packed) <= SPILL_ABOVE:
+        if len(packed) <= limit:
             return {"B": packed}
         key = f"{prefix}spill/{self._name()}"
         self._spill.put(key, packed)

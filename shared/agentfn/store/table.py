@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Item = dict[str, Attribute]
 
+CONTENTION = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 CONTENTION_TRIES = 6
 BATCH = 100  # keys in one BatchGetItem
 
@@ -33,26 +34,11 @@ class Table:
         https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
         items = [{kind: {"TableName": self._name, **body} for kind, body in action.items()} for action in actions]
-        for attempt in range(CONTENTION_TRIES):
-            try:
-                await asyncio.to_thread(lambda: self._client().transact_write_items(TransactItems=items))  # type: ignore[arg-type]
-                return
-            except ClientError as error:
-                reasons = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
-                if "ConditionalCheckFailed" in reasons:
-                    raise ConflictError("the task was changed by somebody else") from error
-                if "TransactionConflict" not in reasons or attempt == CONTENTION_TRIES - 1:
-                    raise
-            await asyncio.sleep(random.uniform(0.5, 1.0) * 0.05 * 2**attempt)  # noqa: S311 - jitter
+        await self._contend(lambda: self._client().transact_write_items(TransactItems=items))  # type: ignore[arg-type]
 
     async def update(self, **body: Any) -> None:
         """One conditional UpdateItem. Raises ConflictError where the condition fails."""
-        try:
-            await asyncio.to_thread(lambda: self._client().update_item(TableName=self._name, **body))
-        except ClientError as error:
-            if error.response["Error"]["Code"] == "ConditionalCheckFailedException":
-                raise ConflictError("the task was changed by somebody else") from error
-            raise
+        await self._contend(lambda: self._client().update_item(TableName=self._name, **body))
 
     async def get(self, pk: str, sk: str, attributes: Iterable[str] = ()) -> Item | None:
         """A consistent read of one item, or of some of its attributes."""
@@ -64,13 +50,14 @@ class Table:
         return answer.get("Item")  # type: ignore[return-value]
 
     async def get_all(self, wanted: list[Item]) -> list[Item]:
-        """The items of these keys that there are, in no order; at most 100."""
+        """The items of these keys that there are, in no order."""
         found: list[Item] = []
-        request: Any = {self._name: {"Keys": wanted[:BATCH]}}
-        while request and request.get(self._name, {}).get("Keys"):
-            answer = await asyncio.to_thread(self._batch, request)
-            found += answer["Responses"].get(self._name, [])
-            request = answer.get("UnprocessedKeys")
+        for start in range(0, len(wanted), BATCH):
+            request: Any = {self._name: {"Keys": wanted[start : start + BATCH]}}
+            while request and request.get(self._name, {}).get("Keys"):
+                answer = await asyncio.to_thread(self._batch, request)
+                found += answer["Responses"].get(self._name, [])
+                request = answer.get("UnprocessedKeys")
         return found
 
     async def query(self, **body: Any) -> dict[str, Any]:
@@ -89,8 +76,29 @@ class Table:
             if not start:
                 return items
 
+    async def _contend(self, write: Callable[[], Any]) -> None:
+        """Two writes that meet make one of them fail, though its condition may hold: that one is tried again."""
+        for attempt in range(CONTENTION_TRIES):
+            try:
+                await asyncio.to_thread(write)
+                return
+            except ClientError as error:
+                reasons = _reasons(error)
+                if "ConditionalCheckFailed" in reasons:
+                    raise ConflictError("the task was changed by somebody else") from error
+                if not reasons & CONTENTION or attempt == CONTENTION_TRIES - 1:
+                    raise
+            await asyncio.sleep(random.uniform(0.5, 1.0) * 0.05 * 2**attempt)  # noqa: S311 - jitter
+
     def _batch(self, request: Any) -> Any:
         return self._client().batch_get_item(RequestItems=request)
+
+
+def _reasons(error: ClientError) -> set[str]:
+    """Why a write failed, in a transaction's words."""
+    reasons: Any = error.response.get("CancellationReasons", [])
+    single = error.response["Error"]["Code"].removesuffix("Exception")
+    return {single, *(reason.get("Code", "") for reason in reasons)}
 
 
 def key(pk: str, sk: str) -> Item:

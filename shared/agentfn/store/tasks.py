@@ -20,10 +20,11 @@ from agentfn.store import keys
 from agentfn.store.actions import Action, put_events, put_head, put_message, put_turns, update_head
 from agentfn.store.events import now, status_event
 from agentfn.store.head import Head
-from agentfn.store.payload import Payloads
+from agentfn.store.payload import SPILL_ABOVE, Payloads
 from agentfn.store.table import Item, Table, key
 
 MAX_TURNS_A_WRITE = 90  # a transaction takes 100 actions
+MAX_SIZE_A_WRITE = 2_000_000  # characters of turns; a transaction takes 4 MB, and a turn's item is 300 KB at most
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ class Tasks:
         head = await self._head(next((item for item in items if item["sk"]["S"] == keys.HEAD), None), owner)
         if head is None:
             return None
-        stored = [item["turn"] for item in items if item["sk"]["S"].startswith(keys.TURN)]
+        # Turns that the head does not count came after it, or belong to a task of this id that was deleted.
+        stored = [item["turn"] for item in items if item["sk"]["S"].startswith(keys.TURN)][: head.turns]
         texts = await asyncio.to_thread(lambda: [self.payloads.unpack(turn) for turn in stored])
         return head, [Turn.from_json(json.loads(text)) for text in texts]
 
@@ -121,10 +123,9 @@ class Tasks:
 
         Raises ConflictError where the head is not as it was read.
         """
-        turns = list(turns)
-        while len(turns) > MAX_TURNS_A_WRITE:
-            head = await self.save(head, turns=turns[:MAX_TURNS_A_WRITE])
-            turns = turns[MAX_TURNS_A_WRITE:]
+        *early, turns = _batches(turns)
+        for batch in early:
+            head = await self.save(head, turns=batch)
         version = head.version + ("task" in changes)
         idle = {"idle": 0} if turns else {}
         after = dataclasses.replace(head, version=version, turns=head.turns + len(turns), **{**idle, **changes})
@@ -136,16 +137,16 @@ class Tasks:
         await self.table.write({"Delete": {"Key": key(head.key, keys.HEAD)}})
 
     def _creation(self, head: Head, message: MessageRecord | None, turns: list[Turn]) -> list[Action]:
-        actions = [put_head(head, self.payloads), *put_turns(head, turns, 0, self.payloads)]
+        actions = [put_head(head, self.payloads, self.clock()), *put_turns(head, turns, 0, self.payloads)]
         if message is not None:
-            actions += put_message(head, message.message_id, message.digest)
+            actions += put_message(head, message.message_id, message.digest, self.clock())
         return actions + put_events(head, [StreamResponse(task=head.task)], self.payloads)
 
     def _change(
         self, before: Head, after: Head, turns: list[Turn], events: list[StreamResponse], message: MessageRecord | None
     ) -> list[Action]:
         update: Action = {"Update": update_head(before, after, self.payloads)}
-        record = put_message(after, message.message_id, message.digest) if message is not None else []
+        record = put_message(after, message.message_id, message.digest, self.clock()) if message is not None else []
         turn_items = put_turns(after, turns, before.turns, self.payloads)
         return [update, *record, *turn_items, *put_events(after, events, self.payloads)]
 
@@ -161,3 +162,17 @@ class Tasks:
 
     def _expired(self, item: Item) -> bool:
         return int(item["expires"]["N"]) <= self.clock()
+
+
+def _batches(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """The turns in as few writes as they fit in; the last one, which may be empty, goes with the head's changes."""
+    batches: list[list[Turn]] = [[]]
+    size = 0
+    for turn in turns:
+        length = min(SPILL_ABOVE, len(turn.text) + sum(len(call.arguments) for call in turn.calls))
+        if len(batches[-1]) == MAX_TURNS_A_WRITE or size + length > MAX_SIZE_A_WRITE:
+            batches.append([])
+            size = 0
+        batches[-1].append(turn)
+        size += length
+    return batches

@@ -1,9 +1,21 @@
 """A function as a tool: its schema, its arguments, its call, its output."""
 
 from agentfn.tools.context import Context, FileInfo, FileRecord, Workspace
-from agentfn.tools.output import File, Output
+from agentfn.tools.output import File, Link, Output
 from agentfn.tools.registry import Registry
 from agentfn.tools.schema import InputFile
 from agentfn.tools.tool import Tool, tool
 
-__all__ = ["Context", "File", "FileInfo", "FileRecord", "InputFile", "Output", "Registry", "Tool", "Workspace", "tool"]
+__all__ = [
+    "Context",
+    "File",
+    "FileInfo",
+    "FileRecord",
+    "InputFile",
+    "Link",
+    "Output",
+    "Registry",
+    "Tool",
+    "Workspace",
+    "tool",
+]

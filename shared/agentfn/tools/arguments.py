@@ -4,7 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from agentfn.tools.output import writable
 from agentfn.tools.tool import Tool
+
+LONGEST_ERROR = 4_000  # characters; validators quote what they refuse, and exceptions may hold anything
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Mistake:
     path: str = ""
 
     def render(self) -> str:
-        shape = {"error": self.error, "error_type": self.kind}
+        error = self.error if len(self.error) <= LONGEST_ERROR else f"{self.error[:LONGEST_ERROR]}…"
+        shape = {"error": writable(error), "error_type": self.kind}
         return json.dumps({**shape, "path": self.path} if self.path else shape, ensure_ascii=False)
 
 
@@ -32,23 +36,38 @@ def read_arguments(text: str, tool: Tool, limit: int) -> dict[str, Any] | Mistak
 
 def _parse(text: str) -> dict[str, Any] | Mistake:
     try:
-        value = json.loads(text) if text.strip() else {}
-        if isinstance(value, str) and value.strip():
-            value = json.loads(value)  # a JSON string of JSON
+        value = _loads(text) if text.strip() else {}
+        if isinstance(value, str):
+            value = _loads(value) if value.strip() else {}  # a JSON string of JSON
     except (ValueError, RecursionError) as error:
         return Mistake(f"the arguments are not valid JSON: {error}", "invalid_json")
-    if value is None or value == "":
+    if value is None:
         return {}
     if not isinstance(value, dict):
         return Mistake(f"the arguments must be a JSON object, not {type(value).__name__}", "not_an_object")
     return value
 
 
+def _loads(text: str) -> Any:
+    value = json.loads(text, parse_constant=_no_constant)
+    if "\\ud" not in text.lower():
+        return value
+    return json.loads(writable(json.dumps(value, ensure_ascii=False)))
+
+
+def _no_constant(name: str) -> Any:
+    """Python would take NaN and Infinity; neither JSON nor providers do."""
+    raise ValueError(f"{name} is not JSON")
+
+
 def _invalid(arguments: dict[str, Any], schema: dict[str, Any]) -> Mistake | None:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    worst = best_match(Draft202012Validator(schema).iter_errors(arguments))
+    try:
+        worst = best_match(Draft202012Validator(schema).iter_errors(arguments))
+    except RecursionError:
+        return Mistake("the arguments are nested too deeply", "invalid_arguments", "$")
     if worst is None:
         return None
     return Mistake(worst.message, "invalid_arguments", worst.json_path)

@@ -5,24 +5,36 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from agentfn.errors import ToolError
 from agentfn.tools.arguments import Mistake, read_arguments
 from agentfn.tools.context import Context
 from agentfn.tools.output import Output, output_of
-from agentfn.tools.threads import in_thread
+from agentfn.tools.schema import Signature
+from agentfn.tools.threads import harmless, in_thread
 from agentfn.tools.tool import Tool
+
+CLEANUP = 0.25  # seconds that an async tool gets for it when its time is up; a run's own grace is longer
 
 
 @dataclass(frozen=True)
 class ToolLimits:
-    """Times in seconds, sizes in characters. `parallel` is for one turn, `process` for everything in this process."""
+    """Times in seconds, sizes in characters. `parallel` is how many calls of one turn run at once."""
 
     seconds: float = 120.0
     wait_seconds: float = 30.0
     argument_chars: int = 200_000
     output_chars: int = 30_000
     parallel: int = 8
-    process: int = 16
+
+
+class Misfit(Exception):  # noqa: N818 - carries a mistake out of a thread
+    """The arguments fit the schema and still not the function's types."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        super().__init__(mistake.error)
+        self.mistake = mistake
 
 
 class Slots:
@@ -54,12 +66,13 @@ async def call_tool(tool: Tool, text: str, context: Context, limits: ToolLimits,
         return Mistake(f"{tool.name} found no free worker within {limits.wait_seconds:.0f} s; try again", "busy")
     seconds = context.deadline.clip(tool.seconds or limits.seconds)
     running = asyncio.ensure_future(_run(tool, arguments, context, slots))
+    running.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also if it comes too late
     try:
         await asyncio.wait({running}, timeout=seconds)
     finally:
         running.cancel()
     if not running.done():
-        await asyncio.wait({running}, timeout=1.0)  # let an async tool clean up; a deaf one is left behind
+        await asyncio.wait({running}, timeout=CLEANUP)  # let an async tool clean up; a deaf one is left behind
         return Mistake(f"{tool.name} timed out after {seconds:.1f} s", "timed_out")
     return _outcome(tool, running)
 
@@ -68,26 +81,43 @@ async def _run(tool: Tool, arguments: dict[str, Any], context: Context, slots: S
     if tool.asynchronous:
         try:
             named = await in_thread(functools.partial(_bind, tool, arguments, context))
-            return output_of(await tool.function(**named))
+            value = await _awaited(tool, named)
+            output: Output = await in_thread(functools.partial(output_of, value))
+            return output
         finally:
             slots.give()
-    work = functools.partial(_call_blocking, tool, arguments, context)
-    return output_of(await in_thread(work, done=slots.give))
+    called: Output = await in_thread(functools.partial(_call_blocking, tool, arguments, context), done=slots.give)
+    return called
 
 
-def _call_blocking(tool: Tool, arguments: dict[str, Any], context: Context) -> Any:
-    return tool.function(**_bind(tool, arguments, context))
+async def _awaited(tool: Tool, named: dict[str, Any]) -> Any:
+    try:
+        return await tool.function(**named)
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise harmless(error) from error
+
+
+def _call_blocking(tool: Tool, arguments: dict[str, Any], context: Context) -> Output:
+    return output_of(tool.function(**_bind(tool, arguments, context)))
 
 
 def _bind(tool: Tool, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     """The arguments as the function takes them: names of files as local paths, types as annotated. Blocks."""
     named = {name: _located(value, context) if name in tool.files else value for name, value in arguments.items()}
     if tool.signature is not None:
-        model = tool.signature.arguments.model_validate(named)
-        named = {name: getattr(model, name) for name in type(model).model_fields}
+        named = _typed(tool.signature, named)
     if tool.context:
         named[tool.context] = context
     return named
+
+
+def _typed(signature: Signature, named: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return signature.typed(named)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+        raise Misfit(Mistake(first["msg"], "invalid_arguments", f"${path}")) from None
 
 
 def _located(value: Any, context: Context) -> Any:
@@ -102,6 +132,8 @@ def _outcome(tool: Tool, running: "asyncio.Future[Output]") -> Output | Mistake:
     error = running.exception()
     if error is None:
         return running.result()
+    if isinstance(error, Misfit):
+        return error.mistake
     if isinstance(error, ToolError):
         return Mistake(str(error), "tool_error")
     return Mistake(f"{tool.name} failed: {type(error).__name__}: {error}", "tool_failed")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentfn.deadline import Deadline
-from agentfn.tools.output import File
+from agentfn.tools.output import File, Link
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,9 @@ class FileRecord(FileInfo):
     key: str = ""
     url: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.name} ({self.media_type}, at {self.url})" if self.url else super().__str__()
+
 
 class Workspace(Protocol):
     """The files of one task, attached and produced. Its methods block: call them from a thread."""
@@ -52,7 +55,13 @@ class Workspace(Protocol):
         """The file as a local path that ends in its name. Raises ToolError, listing the names there are."""
 
     def keep(self, file: File, *, hidden: bool = False) -> FileInfo:
-        """Stores a produced file; one of the same name is replaced. A hidden one is the model's, not the caller's."""
+        """Stores a produced file; one of the same name is replaced. A hidden one is the model's, not the caller's.
+
+        The name may come out another one: an attached file of that name stays what it is.
+        """
+
+    def link(self, link: Link) -> FileInfo:
+        """Takes note of a produced file that lies elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,10 @@ class Context:
     @property
     def files(self) -> tuple[FileInfo, ...]:
         return self.workspace.files
+
+    @property
+    def produced(self) -> tuple[FileInfo, ...]:
+        return self.workspace.produced
 
     @property
     def folder(self) -> Path:

@@ -5,19 +5,27 @@ import json
 import mimetypes
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 from pydantic import BaseModel
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that a tool produced: in memory or on disk."""
+    """A file that a tool produced: in memory or on disk. Raises TypeError for a content that is neither."""
 
     name: str
     content: bytes | Path
     media_type: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.content, bytes | Path):
+            raise TypeError(f"a File's content is bytes or a Path, not {type(self.content).__name__}")
 
     @property
     def kind(self) -> str:
@@ -47,11 +55,50 @@ class Output:
         return "\n".join(parts)
 
 
-def output_of(value: object) -> Output:
-    """Any return value of a tool as an Output: text as it is, None as empty, files as files, the rest as JSON.
+@dataclass(frozen=True)
+class Link:
+    """A file that a tool's service keeps: it is handed over by its address and never fetched."""
 
-    Raises TypeError for what is none of these.
+    name: str
+    url: str
+    media_type: str = ""
+
+
+def link_in(text: str) -> Link | None:
+    """The file that a JSON object names by its `download_url`, an http(s) address; None where it names none."""
+    if '"download_url"' not in text:
+        return None
+    try:
+        shape = json.loads(text)
+        url = shape["download_url"]
+        parts = urlsplit(url)
+        name = next(
+            named
+            for named in (shape.get("filename"), shape.get("name"), unquote(parts.path.rstrip("/")), "file")
+            if named and isinstance(named, str)
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
+        return None
+    media_type = shape.get("media_type") or shape.get("content_type") or ""
+    return Link(name, url, media_type if isinstance(media_type, str) else "")
+
+
+def output_of(value: object) -> Output:
+    """Any return value of a tool, as text and files: text as it is, None as empty, files as files, the rest as JSON.
+
+    Raises TypeError or ValueError for what is none of these, FileNotFoundError for a path that leads to no file. May
+    take its time over large values.
     """
+    output = _sorted(value)
+    for file in output.files:
+        if isinstance(file.content, Path) and not file.content.is_file():
+            raise FileNotFoundError(f"it returned {file.name}, but there is no such file")
+    return Output(writable(output.render()), files=tuple(output.files))
+
+
+def _sorted(value: object) -> Output:
     match value:
         case Output():
             return value
@@ -71,6 +118,11 @@ def output_of(value: object) -> Output:
             return Output(data=value)
 
 
+def writable(text: str) -> str:
+    """Halves of characters, as undecodable file names have them, cannot be stored or sent: each becomes a `?`."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=_plain)
 
@@ -86,8 +138,10 @@ def _plain(value: Any) -> Any:
         return dataclasses.asdict(value)
     if isinstance(value, set | frozenset | tuple):
         return list(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Decimal | UUID | PurePath):
+        return str(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    if type(value).__module__ in ("decimal", "uuid", "pathlib", "pathlib._local"):
-        return str(value)
     raise TypeError(f"a tool returned {type(value).__name__}, which is neither text, a file nor JSON")

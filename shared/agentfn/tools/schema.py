@@ -43,32 +43,61 @@ class Signature:
             field.pop("title", None)
         return schema
 
+    def typed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as the function's types. Raises pydantic's ValidationError."""
+        model = self.arguments.model_validate(arguments)
+        return {str(field.alias): getattr(model, name) for name, field in type(model).model_fields.items()}
+
 
 def read_signature(function: Callable[..., Any], name: str) -> Signature:
     """Raises ConfigurationError where a parameter has no type, or one that JSON cannot carry."""
-    hints = typing.get_type_hints(function, include_extras=True)
-    doc = docstring_parser.parse(inspect.getdoc(function) or "")
+    hints, doc = read_hints(function, name), _docstring(function)
     described = {param.arg_name: param.description or "" for param in doc.params}
-    context, files, fields = None, set(), {}
-    for parameter in inspect.signature(function).parameters.values():
-        hint = hints.get(parameter.name)
-        if hint is Context:
-            context = parameter.name
-            continue
-        fields[parameter.name] = _field(name, parameter, hint, described)
-        if _takes_file(hint):
-            files.add(parameter.name)
-    return Signature(_description(doc), _model(name, fields), frozenset(files), context)
+    taken = [parameter for parameter in _parameters(function) if hints.get(parameter.name) is not Context]
+    fields = {
+        f"field_{place}": _field(name, parameter, hints.get(parameter.name), described)
+        for place, parameter in enumerate(taken)
+    }
+    files = frozenset(parameter.name for parameter in taken if _takes_file(hints[parameter.name]))
+    return Signature(_description(doc), _model(name, fields), files, context_of(function, name))
+
+
+def read_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        raise ConfigurationError(f"tool {name}: its type hints cannot be read: {error}") from error
+
+
+def context_of(function: Callable[..., Any], name: str) -> str | None:
+    """The name of the parameter that takes the Context."""
+    hints = read_hints(function, name)
+    named = [parameter.name for parameter in _parameters(function) if hints.get(parameter.name) is Context]
+    if len(named) > 1:
+        raise ConfigurationError(f"tool {name}: it has two parameters for the Context, {' and '.join(named)}")
+    return named[0] if named else None
+
+
+def description_of(function: Callable[..., Any]) -> str:
+    return _description(_docstring(function))
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())
+
+
+def _docstring(function: Callable[..., Any]) -> docstring_parser.Docstring:
+    return docstring_parser.parse(inspect.getdoc(function) or "")
 
 
 def _field(name: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]) -> tuple[Any, FieldInfo]:
+    """A field of a name of ours, so that no parameter's name can clash with one of pydantic's."""
     if hint is None:
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} needs a type")
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} cannot be filled by name")
-    default = ... if parameter.default is parameter.empty else parameter.default
-    description = described.get(parameter.name)
-    return hint, Field(default, description=description) if description else Field(default)
+    default: Any = ... if parameter.default is parameter.empty else parameter.default
+    return hint, Field(default, alias=parameter.name, description=described.get(parameter.name) or None)
 
 
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
@@ -87,5 +116,4 @@ def _description(doc: docstring_parser.Docstring) -> str:
 
 
 def _takes_file(hint: Any) -> bool:
-    inner = [hint, *typing.get_args(hint)]
-    return any(isinstance(mark, TakesFile) for part in inner for mark in (part, *typing.get_args(part)))
+    return isinstance(hint, TakesFile) or any(_takes_file(part) for part in typing.get_args(hint))

@@ -1,6 +1,7 @@
 """Blocking functions off the event loop, each in a thread that nobody ever has to join."""
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
@@ -31,12 +32,23 @@ async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lamb
         try:
             result = context.run(function)
         except BaseException as error:  # noqa: BLE001 - handed on to whoever awaits
-            failure = (
-                error if not isinstance(error, StopIteration) else RuntimeError("the function raised StopIteration")
-            )
-        if not loop.is_closed():
+            failure = harmless(error)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, result, failure)
 
     context = contextvars.copy_context()
-    threading.Thread(target=work, name=getattr(function, "__name__", "tool"), daemon=True).start()
+    try:
+        threading.Thread(target=work, name=getattr(function, "__name__", "tool"), daemon=True).start()
+    except RuntimeError:  # no more threads
+        done()
+        raise
     return await future
+
+
+def harmless(error: BaseException) -> Exception:
+    """The error as one that ends a call and nothing else: SystemExit and its like would end the event loop."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    wrapped = RuntimeError(f"it raised {type(error).__name__}")
+    wrapped.__cause__ = error
+    return wrapped

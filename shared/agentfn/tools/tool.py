@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from agentfn.errors import ConfigurationError
-from agentfn.tools.schema import Signature, read_signature
+from agentfn.tools.raw import check_raw
+from agentfn.tools.schema import Signature, context_of, description_of, read_signature
 
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 Function = Callable[..., Any]
@@ -78,28 +79,30 @@ def tool(
     """
 
     def make(function: Function) -> Tool:
-        chosen = name or function.__name__
-        signature = read_signature(function, chosen)
+        chosen = name or str(getattr(function, "__name__", ""))
+        if not NAME.fullmatch(chosen):
+            raise ConfigurationError(f"tool {chosen!r}: a name is a letter, then at most 63 letters, digits, - or _")
+        signature = read_signature(function, chosen) if schema is None else None
         made = Tool(
             name=chosen,
-            description=description or signature.description,
-            schema=schema or signature.schema(),
+            description=description or description_of(function),
+            schema=signature.schema() if signature else schema or {},
             function=function,
             idempotent=idempotent,
             seconds=seconds,
-            files=frozenset(files) or signature.files,
-            context=signature.context,
-            signature=None if schema else signature,
+            files=frozenset(files) or (signature.files if signature else frozenset()),
+            context=context_of(function, chosen),
+            signature=signature,
         )
         _check(made)
+        if signature is None:
+            check_raw(made.name, made.schema, function, made.context)
         return made
 
     return make(function) if function is not None else make
 
 
 def _check(made: Tool) -> None:
-    if not NAME.fullmatch(made.name):
-        raise ConfigurationError(f"tool {made.name!r}: a name is a letter, then at most 63 letters, digits, - or _")
     if not made.description:
         raise ConfigurationError(f"tool {made.name}: it needs a docstring (or description=) that tells what it does")
     if made.schema.get("type") != "object":

@@ -1,0 +1,137 @@
+"""A message becomes a task, or goes on with one that waits."""
+
+import asyncio
+import dataclasses
+from typing import Any
+from uuid import uuid4
+
+from a2a.types import Task, TaskState
+from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
+from botocore.exceptions import BotoCoreError, ClientError
+
+from agentfn.a2a.incoming import Incoming
+from agentfn.continuations import Continuation
+from agentfn.deadline import Deadline, LambdaContext
+from agentfn.errors import ConflictError
+from agentfn.files import TaskFiles
+from agentfn.models import Turn
+from agentfn.outcome import with_status
+from agentfn.runner import Runner
+from agentfn.store import Head, MessageRecord
+from agentfn.store.events import status_event
+
+INSURANCE_SLACK = 3.0  # seconds after a lease's end that its insurance comes
+FINISHED = "task {id} has ended and takes no more messages; start a new task with the same contextId"
+BUSY = "task {id} is being worked on; send a follow-up when it asks for input, or start a new task"
+
+
+class Sending:
+    """One caller's message. `wait` says that he waits for the end of the task, as far as the front door lets him."""
+
+    def __init__(self, runner: Runner, owner: str, context: LambdaContext) -> None:
+        self._runner = runner
+        self._tasks = runner.tasks
+        self._owner = owner
+        self._context = context
+
+    async def start(self, incoming: Incoming, *, wait: bool) -> Head:
+        """A new task. Insurance first, then the task: a message for a task that never came to be is a no-op."""
+        deadline = self._deadline()
+        task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
+        head = Head(self._tasks.agent, self._owner, task, skill=incoming.skill)
+        head = dataclasses.replace(head, **await self._received(incoming, head, wait))
+        turn = Turn("user", incoming.prompt(head.files))
+        lease = self._runner.lease(deadline).length() if wait else 0.0
+        await self._insure(head, lease)
+        head = dataclasses.replace(head, idle=int(wait), **self._held(head, lease))
+        record = MessageRecord(incoming.message.message_id, task.id, incoming.digest)
+        try:
+            head = await self._tasks.create(head, record, [turn])
+        except ConflictError:
+            return await self._same_message(record)
+        return await self._run_here(head, [turn], deadline) if wait else head
+
+    async def follow_up(self, incoming: Incoming, *, wait: bool) -> Head:
+        """The answer to a task that waits: it goes on with the same transcript."""
+        deadline = self._deadline()
+        loaded = await self._tasks.load(self._owner, incoming.message.task_id)
+        if loaded is None:
+            raise TaskNotFoundError
+        head, turns = loaded
+        record = MessageRecord(incoming.message.message_id, head.task.id, incoming.digest)
+        if not head.waiting and await self._tasks.message(self._owner, record.message_id):
+            return await self._same_message(record)
+        self._check_follow_up(head, incoming)
+        received = await self._received(incoming, head, wait)
+        turn = Turn("user", incoming.prompt(received["files"][len(head.files) :]))
+        lease = self._runner.lease(deadline).length() if wait else 0.0
+        await self._insure(dataclasses.replace(head, version=head.version + 1), lease)
+        changes = {**received, **self._held(head, lease)}
+        events = [status_event(received["task"])]
+        try:
+            head = await self._tasks.save(head, turns=[turn], events=events, message=record, **changes)
+        except ConflictError:
+            return await self._same_message(record)
+        return await self._run_here(head, [*turns, turn], deadline) if wait else head
+
+    async def _insure(self, coming: Head, lease: float) -> None:
+        """A continuation for a head that is about to be written: for now, or for when its lease will have ended."""
+        message = Continuation(self._owner, coming.task.id, coming.version, self._tasks.clock())
+        await self._runner.queue.send(message, lease + INSURANCE_SLACK if lease else 0.0)
+
+    def _held(self, head: Head, lease: float) -> dict[str, Any]:
+        """The head's fields for a run that begins here with a lease of so many seconds; 0 leaves it to the queue."""
+        begins = lease > 0
+        return {"held": begins, "lease_end": self._tasks.clock() + lease, "run": head.run + begins}
+
+    async def _run_here(self, head: Head, turns: list[Turn], deadline: Deadline) -> Head:
+        """The task is accepted: whatever happens to this run, its insurance brings another."""
+        try:
+            return await self._runner.run(head, turns, deadline)
+        except (BotoCoreError, ClientError):
+            return head
+
+    async def _received(self, incoming: Incoming, head: Head, wait: bool) -> dict[str, Any]:
+        """The task with the message in its history, and its files stored. Files that no task comes to name expire."""
+        records = await asyncio.to_thread(self._attach, incoming, head)
+        new = records[len(head.files) :]
+        state = TaskState.TASK_STATE_WORKING if wait else TaskState.TASK_STATE_SUBMITTED
+        task = with_status(head.task, state)
+        if head.task.status.HasField("message"):
+            task.history.append(head.task.status.message)
+        task.history.append(incoming.stored(task.id, task.context_id, new))
+        return {"task": task, "files": records}
+
+    def _attach(self, incoming: Incoming, head: Head) -> Any:
+        if not incoming.files:
+            return head.files
+        with TaskFiles(self._runner.bucket, head.prefix, head.files) as files:
+            for file in incoming.files:
+                files.attach(file)
+            return files.records
+
+    async def _same_message(self, record: MessageRecord) -> Head:
+        """The task that this message id went to before. Raises InvalidParamsError for another message of that id."""
+        known = await self._tasks.message(self._owner, record.message_id)
+        if known is None:
+            raise UnsupportedOperationError(BUSY.format(id=record.task_id))
+        if known.digest != record.digest:
+            raise InvalidParamsError("message_id was used before, for another message; give each message its own")
+        head = await self._tasks.read(self._owner, known.task_id)
+        if head is None:
+            raise TaskNotFoundError
+        return head
+
+    def _check_follow_up(self, head: Head, incoming: Incoming) -> None:
+        context_id = incoming.message.context_id
+        if context_id and context_id != head.task.context_id:
+            raise InvalidParamsError(f"task {head.task.id} belongs to another context than {context_id}")
+        if head.terminal:
+            raise UnsupportedOperationError(FINISHED.format(id=head.task.id))
+        if not head.waiting:
+            raise UnsupportedOperationError(BUSY.format(id=head.task.id))
+
+    def _deadline(self) -> Deadline:
+        """The front door answers 504 at its limit, whatever the function still has."""
+        settings = self._runner.settings
+        return Deadline.of(self._context, reserve=settings.reserve_seconds, cap=settings.request_seconds)

@@ -1,0 +1,53 @@
+"""A schema that is given raw: kept exactly as it is, but checked before the first call."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agentfn.errors import ConfigurationError
+
+UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+COMPOSED = ("allOf", "anyOf", "oneOf", "$ref", "patternProperties")  # properties may come from there too
+
+
+def check_raw(name: str, schema: dict[str, Any], function: Callable[..., Any], context: str | None) -> None:
+    """Raises ConfigurationError for what is no schema (draft 2020-12), and for a function that does not fit it."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    try:
+        Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+        resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))
+        for reference in _references(schema):
+            resolver.lookup(reference)
+    except SchemaError as error:
+        raise ConfigurationError(f"tool {name}: its schema is none: {error.message} at {error.json_path}") from None
+    except Unresolvable as error:
+        raise ConfigurationError(f"tool {name}: its schema refers to {error.ref}, which is not in it") from None
+    odd = _disagreement(schema, function, context)
+    if odd:
+        raise ConfigurationError(f"tool {name}: its schema and its function do not agree on {', '.join(odd)}")
+
+
+def _disagreement(schema: dict[str, Any], function: Callable[..., Any], context: str | None) -> list[str]:
+    """Properties that the function does not take, and parameters that nothing would fill."""
+    properties = schema.get("properties", {})
+    parameters = inspect.signature(function).parameters.values()
+    named = {parameter.name: parameter for parameter in parameters if parameter.kind not in UNNAMED}
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    extra = [] if open_ended else [name for name in properties if name not in named]
+    if any(word in schema for word in COMPOSED):
+        return extra
+    needed = [name for name, parameter in named.items() if parameter.default is parameter.empty and name != context]
+    return [*extra, *(name for name in needed if name not in properties)]
+
+
+def _references(schema: Any) -> Iterator[str]:
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    if isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
+        yield schema["$ref"]
+    for part in parts:
+        yield from _references(part)

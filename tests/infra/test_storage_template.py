@@ -1,0 +1,66 @@
+"""infra/storage.yaml: the table that the code was written for, and a bucket for nobody else's eyes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentfn.local.aws import TABLE
+from infra.templates import load
+
+STORAGE = load("infra/storage.yaml")
+AGENT = load("infra/agent.yaml")
+
+
+def properties(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = STORAGE["Resources"][name]["Properties"]
+    return found
+
+
+def test_the_table_is_the_one_that_the_embedded_aws_makes() -> None:
+    table = properties("Table")
+    assert _by_name(table["AttributeDefinitions"]) == _by_name(TABLE["AttributeDefinitions"])
+    for name in ("BillingMode", "KeySchema", "GlobalSecondaryIndexes"):
+        assert table[name] == TABLE[name]
+
+
+def test_tasks_expire_and_files_only_after_them() -> None:
+    assert properties("Table")["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}
+    days = STORAGE["Parameters"]["FileDays"]
+    of_tasks = AGENT["Parameters"]["TaskDays"]
+    assert days["Default"] > of_tasks["Default"]
+    assert days["MaxValue"] > of_tasks["MaxValue"]
+    (expiry,) = [rule for rule in properties("Bucket")["LifecycleConfiguration"]["Rules"] if "ExpirationInDays" in rule]
+    assert expiry["ExpirationInDays"] == {"Ref": "FileDays"}
+
+
+def test_the_bucket_is_private_and_asks_for_tls() -> None:
+    assert set(properties("Bucket")["PublicAccessBlockConfiguration"].values()) == {True}
+    assert "BucketEncryption" in properties("Bucket")
+    (statement,) = properties("BucketPolicy")["PolicyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
+
+
+def test_data_outlives_the_stack_on_purpose() -> None:
+    for name in ("Table", "Bucket"):
+        assert STORAGE["Resources"][name]["DeletionPolicy"] == "RetainExceptOnCreate"
+        assert STORAGE["Resources"][name]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_an_agent_deployed_alone_imports_what_this_exports() -> None:
+    exports = {output["Export"]["Name"]["Fn::Sub"] for output in STORAGE["Outputs"].values()}
+    assert exports == {"${AWS::StackName}-table", "${AWS::StackName}-bucket"}
+    imports = {"${StorageStack}" + name.removeprefix("${AWS::StackName}") for name in exports}
+    assert set(_imported(AGENT)) == imports
+
+
+def _by_name(attributes: list[dict[str, str]]) -> dict[str, str]:
+    return {attribute["AttributeName"]: attribute["AttributeType"] for attribute in attributes}
+
+
+def _imported(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [name for entry in value for name in _imported(entry)]
+    if not isinstance(value, dict):
+        return []
+    here = [value["Fn::ImportValue"]["Fn::Sub"]] if "Fn::ImportValue" in value else []
+    return here + [name for entry in value.values() for name in _imported(entry)]
