@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from a2a.auth.user import User
 
+from agentfn.errors import ConfigurationError
 from agentfn.settings import read_tokens
 
 ANYONE = "anyone"
@@ -66,7 +67,12 @@ class BearerTokens:
         return Caller(name) if name else None
 
     async def _refresh(self) -> None:
-        self._tokens = read_tokens(await asyncio.to_thread(self._read))
+        """Raises ConfigurationError where the secret holds no tokens."""
+        text = await asyncio.to_thread(self._read)
+        try:
+            self._tokens = read_tokens(text)
+        except ValueError as error:
+            raise ConfigurationError(f"the secret in AGENTFN_TOKENS_SECRET {error}") from None
         self._read_at = self._clock()
 
     def _owner(self, given: str) -> str | None:

@@ -10,6 +10,7 @@ from a2a.server.routes.common import DefaultServerCallContextBuilder
 from a2a.server.routes.rest_routes import create_rest_routes
 from a2a.types import AgentCard
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -18,6 +19,8 @@ from agentfn.a2a.caller import Door
 from agentfn.a2a.card import build_card, card_at
 from agentfn.a2a.requests import AgentRequests
 from agentfn.agent import Agent
+from agentfn.errors import AgentfnError
+from agentfn.telemetry import logger
 
 OLD_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
 HEALTH_PATHS = ("/health", "/healthz")
@@ -65,7 +68,11 @@ class Guard:
     async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
         if scope["path"] in PUBLIC and scope["method"] in ("GET", "HEAD"):
             return None
-        caller = await self._door.identify(headers)
+        try:
+            caller = await self._door.identify(headers)
+        except (AgentfnError, BotoCoreError, ClientError):
+            logger.exception("callers cannot be told apart")
+            return JSONResponse({"error": "Callers cannot be checked at the moment; the agent's log says why."}, 503)
         if caller is None:
             text = "This agent needs a bearer token: send it as `Authorization: Bearer <token>`."
             return JSONResponse({"error": text}, 401, {"WWW-Authenticate": 'Bearer realm="agentfn"'})

@@ -11,6 +11,7 @@ from agentfn.loop import Loop, Result
 from agentfn.models import Model, Turn
 from agentfn.tools import Registry, Tool
 from agentfn.tools.calling import Slots
+from agentfn.tools.output import Link
 
 AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
 
@@ -41,6 +42,9 @@ class Desk:
         (self.folder / file.name).write_bytes(file.read())
         self.made.append(file.name)
         return self._info(file.name)
+
+    def link(self, link: Link) -> FileInfo:
+        raise AssertionError("the analyst's tools make files, not links")
 
     def put(self, name: str, content: bytes | str) -> Path:
         """An attached file."""
