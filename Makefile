@@ -19,7 +19,7 @@ $(VENV)/.ready: pyproject.toml infra/dev-requirements.txt
 		{ echo "agentfn needs Python 3.12 or later. Try: make PYTHON=/path/to/python3.13 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Setting up $(VENV), once ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint infra/dev-requirements.txt --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint infra/dev-requirements.txt --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/.ready ## Runs the analyst here on sample data, without an account; its report goes to demo-output/.
@@ -53,6 +53,7 @@ e2e: $(VENV)/.ready sam emulator ## Deploys to an emulator on this machine and t
 
 build: sam ## Builds the Lambda packages with the AWS SAM CLI, into .aws-sam/.
 	@.venv-sam/bin/sam build
+	@cat .aws-sam/packages/*.txt
 
 bench: $(VENV)/.ready ## Measures what a step costs.
 	@$(BIN)/python benchmarks/steps.py
@@ -61,7 +62,7 @@ lock: $(VENV)/.ready ## Makes the files of pinned versions anew.
 	@$(BIN)/pip-compile --quiet --extra dev --strip-extras --no-annotate --no-header --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --output-file infra/dev-requirements.txt pyproject.toml
 	@sed -i '/^agentfn @/d' infra/dev-requirements.txt
-	@$(BIN)/pip-compile --quiet --extra analyst --extra litellm --strip-extras --generate-hashes --no-emit-index-url \
+	@CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --extra analyst --extra litellm --strip-extras --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --output-file functions/analyst/requirements.txt pyproject.toml
 
 sam:

@@ -5,7 +5,7 @@
 Dependencies are wheels for Lambda's platform, pinned with hashes in the agent's requirements.txt. They are pruned,
 compiled to bytecode and kept in .aws-sam/dependencies until the pins change: Lambda's /var/task is read-only, so
 without the bytecode every cold start would compile thousands of modules anew. What was cut and what is left also goes
-to .aws-sam/packages/<agent>.txt, because `sam build` shows the output of a failed build only.
+to .aws-sam/packages/, because `sam build` shows the output of a failed build only.
 
 Standard library only: nothing is installed before a build.
 """
@@ -55,7 +55,8 @@ def main() -> None:
     copy_code(source, target, NOT_RUN)
     natives = check_architecture(target, architecture)
     sizes = weigh(target)
-    report(source.name, [_cut(tree).read_text(), *_contents(sizes), f"{natives} native libraries, all {architecture}"])
+    lines = [_cut(tree).read_text(), *_contents(sizes), f"{natives} native libraries, all {architecture}"]
+    report(f"{source.name}-{architecture}", lines)
     check_size(sizes)
 
 
@@ -137,10 +138,10 @@ def _contents(sizes: Counter[str], shown: int = 12) -> list[str]:
     return [*lines, f"     {megabytes(sizes.total()):>9}  unzipped; Lambda takes {megabytes(LIMIT)}"]
 
 
-def report(agent: str, lines: list[str]) -> None:
+def report(name: str, lines: list[str]) -> None:
     REPORTS.mkdir(parents=True, exist_ok=True)
     text = "\n".join(lines) + "\n"
-    REPORTS.joinpath(f"{agent}.txt").write_text(text)
+    REPORTS.joinpath(f"{name}.txt").write_text(text)
     sys.stderr.write(text)
 
 

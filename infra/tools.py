@@ -50,7 +50,7 @@ def set_up(environment: Path, pins: Path, runtime_pins: Path | None) -> None:
     sys.stderr.write(f"tools: making {environment.name} from {', '.join(path.name for path in files)}\n")
     shutil.rmtree(environment, ignore_errors=True)
     venv.create(environment, with_pip=True)
-    install = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install = [str(environment / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "-qq"]
     run([*install, "--requirement", str(pins)])
     if runtime_pins:
         target = str(environment / "lambda-runtime")

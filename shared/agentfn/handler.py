@@ -36,6 +36,7 @@ class Doors:
     """
 
     def __init__(self, agent: Agent, settings: Settings) -> None:
+        logger.append_keys(agent=agent.name)
         self._settings = settings
         self._runner = runner_for(agent, settings)
         requests = AgentRequests(self._runner)

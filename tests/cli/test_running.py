@@ -62,7 +62,7 @@ def test_the_agent_has_no_demo_model(typed: Typed, tmp_path: Path) -> None:
     assert (code, "has no demo model of its own" in complaint) == (2, True)
 
 
-def test_dev_serves_until_it_is_interrupted(folder: Path, tmp_path: Path) -> None:
+def test_dev_serves_until_it_is_interrupted(typed: Typed, folder: Path, tmp_path: Path) -> None:
     words = ["dev", str(folder), "--model", "scripted"]
     with subprocess.Popen(
         [*COMMAND, *words], cwd=tmp_path, env=surroundings(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -74,18 +74,12 @@ def test_dev_serves_until_it_is_interrupted(folder: Path, tmp_path: Path) -> Non
         ready = re.search(r"AGENTFN_TOKEN=(\S+)\n +agentfn send (\S+) ", said)
         assert ready is not None
         assert httpx.get(f"{ready[2]}/.well-known/agent-card.json").json()["name"] == "clerk"
-        sent = subprocess.run(
-            [*COMMAND, "send", ready[2], "hello"],
-            cwd=tmp_path,
-            env=surroundings(AGENTFN_TOKEN=ready[1]),
-            capture_output=True,
-            text=True,
-        )
+        code, answered, _ = typed("send", ready[2], "hello", "--token", ready[1])
         process.send_signal(signal.SIGINT)
         rest, log = process.communicate()
 
-    assert (sent.returncode, sent.stderr) == (0, "")
-    assert "Good day. hello" in sent.stdout
+    assert code == 0
+    assert "Good day. hello" in answered
     assert (process.returncode, rest) == (0, "\nStopping.\n")
     assert "INFO run ended" in log
     assert "Traceback" not in log

@@ -33,7 +33,7 @@ class Clerk(Agent):
     name = "clerk"
     description = "A clerk."
     version = "2.0.0"
-    instructions = "You are a clerk."
+    instructions: Any = "You are a clerk."
     tools = [look_up]
     skills = [SKILL]
     sampling = Sampling(temperature=0.0)
@@ -112,7 +112,7 @@ class Named(Clerk):
 
 
 class Written(Clerk):
-    def instructions(self, default: str) -> str:  # type: ignore[override]
+    def instructions(self, default: str) -> str:
         return f"I am {self.name}. {default}"
 
 

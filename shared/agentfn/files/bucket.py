@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+GONE = ("NoSuchKey", "404", "AccessDenied", "403")  # a role that may not list is told 403 for what is not there
+
+
 class Bucket:
     """`client` is made at the first call; `link_seconds` is how long a link lives. All methods but `link` block."""
 
@@ -29,7 +32,7 @@ class Bucket:
         try:
             return self._client().get_object(Bucket=self._name, Key=key)["Body"].read()
         except ClientError as error:
-            if error.response["Error"]["Code"] in ("NoSuchKey", "404"):
+            if error.response["Error"]["Code"] in GONE:
                 raise StorageError(f"the file {key} is no longer in the bucket") from error
             raise
 

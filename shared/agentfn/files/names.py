@@ -38,5 +38,5 @@ def _cut(text: str, size: int) -> str:
 def disposition(name: str, media_type: str) -> str:
     """A Content-Disposition with an ASCII fallback and the real name (RFC 6266, RFC 8187)."""
     kind = "inline" if media_type in SAFE_TO_SHOW else "attachment"
-    plain = NOT_ASCII.sub("_", unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() or "file")
+    plain = NOT_ASCII.sub("_", unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip() or "file")
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"

@@ -20,13 +20,14 @@ def check_raw(name: str, schema: dict[str, Any], function: Callable[..., Any], c
 
     try:
         Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
-        resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))
-        for reference in _references(schema):
-            resolver.lookup(reference)
     except SchemaError as error:
         raise ConfigurationError(f"tool {name}: its schema is none: {error.message} at {error.json_path}") from None
-    except Unresolvable as error:
-        raise ConfigurationError(f"tool {name}: its schema refers to {error.ref}, which is not in it") from None
+    resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))
+    for reference in _references(schema):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            raise ConfigurationError(f"tool {name}: its schema refers to {reference}, which is not in it") from None
     odd = _disagreement(schema, function, context)
     if odd:
         raise ConfigurationError(f"tool {name}: its schema and its function do not agree on {', '.join(odd)}")

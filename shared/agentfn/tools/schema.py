@@ -97,7 +97,9 @@ def _field(name: str, parameter: inspect.Parameter, hint: Any, described: dict[s
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} cannot be filled by name")
     default: Any = ... if parameter.default is parameter.empty else parameter.default
-    return hint, Field(default, alias=parameter.name, description=described.get(parameter.name) or None)
+    text = described.get(parameter.name)
+    described_as: Any = {"description": text} if text else {}  # else the hint's own stays
+    return hint, Field(default, alias=parameter.name, **described_as)
 
 
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:

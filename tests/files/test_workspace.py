@@ -1,0 +1,150 @@
+"""The files of one task."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import requests
+
+from agentfn import File, ToolError
+from agentfn.files import Bucket, TaskFiles
+from agentfn.tools import FileRecord, Link
+
+PREFIX = "clerk/alice/task-1/"
+
+
+def names(files: TaskFiles) -> list[str]:
+    return [info.name for info in files.files]
+
+
+def test_an_attached_file_is_found_by_its_name_with_any_path_before_it(files: TaskFiles) -> None:
+    files.attach(File("dir/numbers.csv", b"1,2"))
+    for name in ("numbers.csv", "/tmp/x/numbers.csv", "..\\numbers.csv", "dir/numbers.csv"):
+        path = files.local(name)
+        assert (path.name, path.read_bytes()) == ("numbers.csv", b"1,2")
+
+
+@pytest.mark.parametrize("name", ["other.csv", "", "/", "..", "Numbers.csv"])
+def test_a_name_that_no_file_has_is_answered_with_those_there_are(files: TaskFiles, name: str) -> None:
+    files.attach(File("file", b""))  # what an empty name is called elsewhere
+    files.attach(File("numbers.csv", b""))
+    with pytest.raises(ToolError, match=r"there are: file, numbers\.csv"):
+        files.local(name)
+
+
+def test_attached_files_of_one_name_are_all_kept(files: TaskFiles) -> None:
+    for content in (b"1", b"2", b"3"):
+        files.attach(File("a.tar.gz", content))
+    files.attach(File("README", b"4"))
+    files.attach(File("README", b"5"))
+    assert names(files) == ["a.tar.gz", "a.tar (2).gz", "a.tar (3).gz", "README", "README (2)"]
+    assert [files.local(name).read_bytes() for name in names(files)] == [b"1", b"2", b"3", b"4", b"5"]
+
+
+def test_a_produced_file_replaces_a_produced_one(files: TaskFiles) -> None:
+    files.keep(File("chart.svg", b"old"))
+    assert files.local("chart.svg").read_bytes() == b"old"
+    files.keep(File("chart.svg", b"newer"))
+    assert files.local("chart.svg").read_bytes() == b"newer"
+    assert [(info.name, info.size) for info in files.produced] == [("chart.svg", 5)]
+
+
+def test_no_attached_file_is_lost_to_a_tools_output(files: TaskFiles) -> None:
+    """Or a tool that is run again after a crash would read what it wrote itself."""
+    files.attach(File("data.csv", b"theirs"))
+    for content in (b"ours", b"ours again"):
+        assert files.keep(File("data.csv", content)).name == "data (2).csv"
+    files.keep(File("data.csv", b"hidden"), hidden=True)
+    assert files.local("data.csv").read_bytes() == b"theirs"
+    assert files.local("data (2).csv").read_bytes() == b"ours again"
+    assert [info.name for info in files.produced] == ["data (2).csv"]
+
+
+def test_hidden_files_are_the_models_and_not_the_callers(files: TaskFiles) -> None:
+    files.keep(File("output.txt", b"long"), hidden=True)
+    assert (names(files), files.produced) == (["output.txt"], ())
+    assert files.local("output.txt").read_bytes() == b"long"
+
+
+@pytest.mark.parametrize("name", ['../../other/x"\r\nA: b.pdf', "/etc/passwd", "..", "漢" * 200 + ".pdf", "a\0b"])
+def test_no_name_decides_where_a_file_lies(files: TaskFiles, name: str) -> None:
+    record = files.attach(File(name, b"x", "application/pdf\r\nA: b"))
+    assert record.key.startswith(f"{PREFIX}attached/")
+    assert record.key.removeprefix(f"{PREFIX}attached/").isalnum()
+    assert record.media_type == "application/octet-stream"
+    assert files.local(record.name).is_relative_to(files.folder.parent)
+    assert files.local(record.name).read_bytes() == b"x"
+
+
+def test_the_next_run_finds_what_this_one_kept(bucket: Bucket) -> None:
+    with TaskFiles(bucket, PREFIX) as first:
+        first.attach(File("in.txt", b"in"))
+        first.keep(File("out.txt", first.folder / "out.txt") if _written(first.folder / "out.txt") else File("", b""))
+        records, gone = first.records, first.local("in.txt")
+    assert not gone.exists()
+    with TaskFiles(bucket, PREFIX, records) as second:
+        assert second.records == records
+        assert second.local("out.txt").read_text() == "out"
+        assert second.local("out.txt") != gone
+
+
+def _written(path: Path) -> bool:
+    return bool(path.write_text("out"))
+
+
+def test_nothing_is_left_of_a_run_whatever_it_wrote(bucket: Bucket) -> None:
+    with TaskFiles(bucket, PREFIX) as files:
+        (files.folder / "deep").mkdir()
+        (files.folder / "deep" / "x").write_text("x")
+        files.keep(File("a.txt", b""))
+        files.local("a.txt")
+        root = files.folder.parent
+        assert root.is_dir()
+    assert not root.exists()
+
+
+def test_a_thread_that_outlives_its_run_leaves_nothing_behind(bucket: Bucket) -> None:
+    with TaskFiles(bucket, PREFIX) as files:
+        files.attach(File("a.txt", b""))
+        root = files.folder.parent
+    for late in (lambda: files.local("a.txt"), lambda: files.keep(File("b.txt", b""))):
+        with pytest.raises(ToolError, match="the run that this call belonged to is over"):
+            late()
+    assert not root.exists()
+    assert [record.name for record in files.records] == ["a.txt"]
+
+
+def test_tools_of_one_turn_may_keep_and_read_at_once(files: TaskFiles) -> None:
+    start = threading.Barrier(8)
+    files.attach(File("in.txt", b"in"))
+
+    def work(number: int) -> bytes:
+        start.wait(5)
+        files.keep(File(f"{number}.txt", str(number).encode()))
+        files.keep(File("same.txt", str(number).encode()))
+        return files.local("in.txt").read_bytes() + files.local(f"{number}.txt").read_bytes()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(work, range(8))) == [f"in{number}".encode() for number in range(8)]
+    assert sorted(names(files)) == sorted(["in.txt", "same.txt", *(f"{number}.txt" for number in range(8))])
+    assert files.local("same.txt").read_bytes() in {str(number).encode() for number in range(8)}
+
+
+def test_a_produced_file_downloads_under_its_name(files: TaskFiles, bucket: Bucket) -> None:
+    files.keep(File("résumé.svg", b"<svg/>"))
+    answer = requests.get(bucket.link(files.records[0].key), timeout=5)
+    assert answer.headers["Content-Type"] == "image/svg+xml"
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="resume.svg"')
+
+
+def test_a_file_that_lies_elsewhere_is_produced_and_never_fetched(files: TaskFiles) -> None:
+    url = "https://files.example.com/q1.pdf"
+    info = files.link(Link("reports/q1.pdf", url))
+    assert info == FileRecord("q1.pdf", "application/pdf", 0, "produced", url=url)
+    assert files.produced == (info,)
+    assert str(info) == f"q1.pdf (application/pdf, at {url})"
+    with pytest.raises(ToolError, match=f"q1.pdf lies at {url} and is not fetched"):
+        files.local("q1.pdf")
+    assert files.link(Link("q1.pdf", url, "bad\r\n")).media_type == "application/octet-stream"
+    assert names(files) == ["q1.pdf"]

@@ -1,0 +1,123 @@
+"""What is written, how much of it, and where it goes when it is large."""
+
+import json
+import random
+from typing import Any
+
+from agentfn.models import Turn
+from agentfn.store import MessageRecord
+from agentfn.store.payload import Payloads
+from agentfn.tools import FileRecord
+
+LIMIT = 400 * 1024  # an item of DynamoDB
+
+
+def noise(size: int, seed: int = 1) -> str:
+    """Text that does not compress well."""
+    return random.Random(seed).randbytes(size // 2).hex()
+
+
+def size_of(value: Any) -> int:
+    """About as DynamoDB counts: names and values in bytes."""
+    match value:
+        case dict():
+            return sum(len(name) + size_of(inner) for name, inner in value.items())
+        case str():
+            return len(value.encode())
+        case bytes():
+            return len(value)
+        case _:
+            return 1
+
+
+def test_what_a_step_writes_does_not_grow_with_the_steps_before(world: Any) -> None:
+    head = world.created()
+    world.requests.clear()
+    for number in range(200):
+        head = world.run(world.tasks.save(head, turns=[Turn("tool", f"result {number:03d}", call_id="c", name="f")]))
+    sizes = [size for name, size in world.requests if name == "TransactWriteItems"]
+    assert len(sizes) == 200
+    assert max(sizes[100:]) - min(sizes[:10]) <= 8  # digits of a counter
+    assert max(sizes) < 2_000
+    assert set(world.counted()) == {"TransactWriteItems"}
+
+
+def test_a_task_with_a_long_history_is_not_written_with_every_step(world: Any) -> None:
+    head = world.head()
+    head.task.metadata.update({"note": noise(100_000)})
+    head = world.run(world.tasks.create(head))
+    world.requests.clear()
+    head = world.run(world.tasks.save(head, turns=[Turn("user", "x")]))
+    head = world.run(world.tasks.renew(head, 5.0))
+    assert all(size < 2_000 for _, size in world.requests)
+
+
+def test_two_hundred_turns_are_saved_at_once_and_in_order(world: Any) -> None:
+    turns = [Turn("tool", str(number), call_id=str(number), name="f") for number in range(200)]
+    head = world.run(world.tasks.save(world.created(), turns=turns))
+    assert head.turns == 200
+    assert world.run(world.tasks.load("alice", "t1")) == (head, turns)
+    assert world.counted()["TransactWriteItems"] == 1 + 3
+
+
+def test_no_transaction_is_larger_than_dynamodb_takes(world: Any) -> None:
+    turns = [Turn("tool", noise(250_000, seed), call_id=str(seed), name="f") for seed in range(24)]
+    head = world.run(world.tasks.save(world.created(), turns=turns))
+    assert world.run(world.tasks.load("alice", "t1")) == (head, turns)
+    assert max(size for _, size in world.requests) < 4_000_000
+
+
+def test_a_turn_of_five_megabytes_spills_and_comes_back(world: Any) -> None:
+    turn = Turn("tool", noise(5_000_000), call_id="c", name="f")
+    head = world.run(world.tasks.save(world.created(), turns=[turn]))
+    assert world.run(world.tasks.load("alice", "t1")) == (head, [turn])
+    [item] = world.items("turn#")
+    assert item["turn"]["M"]["key"]["S"].startswith("clerk/alice/t1/spill/")
+    assert size_of(item) < 1_000
+
+
+def test_a_task_and_its_files_spill_and_come_back(world: Any) -> None:
+    head = world.head()
+    head.task.metadata.update({"note": noise(900_000)})
+    files = tuple(FileRecord(noise(150, n), "a/b", n, "produced", f"clerk/alice/t1/produced/{n}") for n in range(1500))
+    made = world.run(world.tasks.create(head))
+    made = world.run(world.tasks.save(made, files=files))
+    assert world.read() == made
+
+
+def test_no_item_is_over_the_limit_whatever_comes_together(world: Any) -> None:
+    head = world.head()
+    head.task.metadata.update({"note": noise(590_000)})  # compressed, just under what spills
+    files = tuple(FileRecord(noise(150, n), "a/b", n, "produced", noise(60, n)) for n in range(1000))
+    made = world.run(world.tasks.create(head))
+    made = world.run(world.tasks.save(made, files=files, turns=[Turn("user", noise(590_000))]))
+    assert 290_000 < max(size_of(item) for item in world.items()) < LIMIT
+    assert world.read() == made
+
+
+def test_small_text_is_readable_and_large_text_is_compressed(world: Any) -> None:
+    packed = world.tasks.payloads.pack("x" * 4_000, "p/")
+    assert packed == {"S": "x" * 4_000}
+    larger = world.tasks.payloads.pack("é" * 4_001, "p/")
+    assert len(larger["B"]) < 100
+    assert world.tasks.payloads.unpack(larger) == "é" * 4_001
+
+
+def test_each_spill_has_a_key_of_its_own(world: Any) -> None:
+    payloads: Payloads = world.tasks.payloads
+    one, other = (payloads.pack(noise(700_000), "p/") for _ in range(2))
+    assert one["M"]["key"] != other["M"]["key"]
+    assert payloads.unpack(one) == payloads.unpack(other)
+
+
+def test_numbers_keep_all_their_digits(world: Any) -> None:
+    arguments = json.dumps({"n": 2**70, "x": 0.1})
+    turn = Turn("assistant", arguments)
+    world.run(world.tasks.save(world.created(), turns=[turn]))
+    assert world.run(world.tasks.load("alice", "t1"))[1] == [turn]
+
+
+def test_everything_expires(world: Any) -> None:
+    world.run(world.tasks.create(world.head(), MessageRecord("m", "t1", "d"), [Turn("user", "x")]))
+    assert {item["sk"]["S"] for item in world.items()} == {"head", "turn#000000", "event#000000000001", "message"}
+    assert {item["expires"]["N"] for item in world.items()} == {str(int(world.clock()) + 30 * 24 * 3600)}
