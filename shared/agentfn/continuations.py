@@ -4,6 +4,7 @@ A message holds ids and nothing else. It may come twice, late, or for a task tha
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 LONGEST_DELAY = 900  # seconds; SQS takes no more
+LONGEST_BATCH = 10  # messages in one call
+LOOKED_AT = 20  # seconds that a dead letter is hidden, so that one reading does not see it twice
 
 
 @dataclass(frozen=True)
@@ -68,3 +71,29 @@ class Continuations:
                 QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=int(seconds)
             )
         )
+
+
+class DeadLetters:
+    """Messages that the queue gave up on. They are read and left where they are."""
+
+    def __init__(self, client: "Callable[[], SQSClient]", url: str) -> None:
+        self._client = client
+        self._url = url
+
+    async def read(self, most: int) -> list[Continuation]:
+        """Up to so many; those that are no continuations are left out."""
+        found: list[Continuation] = []
+        for _ in range(-(-most // LONGEST_BATCH)):
+            messages = await asyncio.to_thread(self._receive)
+            for message in messages:
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    found.append(Continuation.read({"body": message["Body"]}))
+            if not messages:
+                break
+        return found
+
+    def _receive(self) -> list[Any]:
+        answer = self._client().receive_message(
+            QueueUrl=self._url, MaxNumberOfMessages=LONGEST_BATCH, VisibilityTimeout=LOOKED_AT
+        )
+        return list(answer.get("Messages", []))

@@ -19,6 +19,11 @@ def is_queue(event: Event) -> bool:
     return isinstance(first, dict) and first.get("eventSource") == "aws:sqs"
 
 
+def is_sweep(event: Event) -> bool:
+    """The schedule's input, as infra/agent.yaml has it."""
+    return event.get("agentfn") == "sweep"
+
+
 def settled(event: Event, base_path: str) -> Event:
     """The event with the agent's own path, without stage and base path and trailing slash, and a body that is text.
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from mangum import Mangum
@@ -13,20 +13,32 @@ from agentfn.a2a import AgentRequests, web_app
 from agentfn.agent import Agent
 from agentfn.continuations import Continuation
 from agentfn.deadline import Deadline, LambdaContext
-from agentfn.gateway import Event, address, is_http, is_queue, settled
+from agentfn.errors import StorageError
+from agentfn.executing import Executing
+from agentfn.gateway import Event, address, is_http, is_queue, is_sweep, settled
 from agentfn.settings import Settings
 from agentfn.telemetry import logger
-from agentfn.wiring import door_for, runner_for
+from agentfn.wiring import door_for, runner_for, sweep_for
+
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import AgentExecutor
 
 JSON_TYPES = ["application/a2a+json", "application/problem+json"]  # text too, though Mangum does not know
 
 
-def serve(agent: Agent, settings: Settings | None = None) -> "Doors":
-    """The agent's Lambda handler: for API Gateway (REST, HTTP API v1 and v2) and for the agent's queue.
+def serve(
+    agent: Agent, settings: Settings | None = None, *, executor: "AgentExecutor | None" = None, repeatable: bool = False
+) -> "Doors":
+    """The agent's Lambda handler: for API Gateway (REST, HTTP API v1 and v2), the agent's queue and its schedule.
+
+    With an `executor`, an agent that was written with another framework works in the place of the loop: the agent's
+    tools, instructions and model are not used. It runs whole in one invocation of the queue's door; `repeatable` says
+    that after a run that died it may be run again.
 
     Reads the environment once. Raises ConfigurationError, naming the variable, where something needed is not there.
     """
-    return Doors(agent, settings or Settings.load(os.environ))
+    executing = Executing(executor, repeatable) if executor is not None else None
+    return Doors(agent, settings or Settings.load(os.environ), executing)
 
 
 class Doors:
@@ -35,10 +47,11 @@ class Doors:
     One event loop serves them all for as long as the process lives: async clients are bound to the loop they began in.
     """
 
-    def __init__(self, agent: Agent, settings: Settings) -> None:
+    def __init__(self, agent: Agent, settings: Settings, executor: Executing | None = None) -> None:
         logger.append_keys(agent=agent.name)
         self._settings = settings
-        self._runner = runner_for(agent, settings)
+        self._runner = runner_for(agent, settings, executor)
+        self._sweep = sweep_for(self._runner)
         requests = AgentRequests(self._runner)
         self._app = web_app(agent, requests, door_for(agent, settings), settings.max_body_size)
         self._loop = asyncio.new_event_loop()
@@ -52,6 +65,8 @@ class Doors:
     def __call__(self, event: Event, context: LambdaContext) -> Any:
         if is_queue(event):
             return self._loop.run_until_complete(self._continue(event, context))
+        if is_sweep(event):
+            return self._loop.run_until_complete(self._sweep.run(self._deadline(context)))
         if is_http(event):
             where = address(event, self._settings.public_url, self._settings.base_path)
             own = settled(event, self._settings.base_path) | {"agentfn.address": where}
@@ -76,8 +91,11 @@ class Doors:
                 logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
                 continue
             try:
-                await self._runner.resume(message, Deadline.of(context, reserve=self._settings.reserve_seconds))
-            except (BotoCoreError, ClientError):
+                await self._runner.resume(message, self._deadline(context))
+            except (BotoCoreError, ClientError, StorageError):
                 logger.exception("not resumed; the queue brings it back", task_id=message.task_id)
                 failures.append({"itemIdentifier": message.message_id})
         return {"batchItemFailures": failures}
+
+    def _deadline(self, context: LambdaContext) -> Deadline:
+        return Deadline.of(context, reserve=self._settings.reserve_seconds)

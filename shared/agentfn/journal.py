@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from a2a.types import StreamResponse, TaskState
+from a2a.types import StreamResponse, Task
 from botocore.exceptions import ClientError
 
 from agentfn.continuations import Continuation, Continuations
@@ -13,10 +13,11 @@ from agentfn.deadline import Deadline
 from agentfn.files import TaskFiles
 from agentfn.loop import Event, Progress, Result
 from agentfn.models import Turn
-from agentfn.outcome import ended, progressed, with_status
+from agentfn.outcome import ended, failed, progressed
 from agentfn.store import Head, Tasks
-from agentfn.store.events import status_event
+from agentfn.store.head import TERMINAL, WAITING
 from agentfn.telemetry import logger
+from agentfn.tools import File, FileRecord
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,23 @@ class Journal:
         await self._write(events, task=task, held=False)
 
     async def fail(self, reason: str) -> None:
-        task = with_status(self.head.task, TaskState.TASK_STATE_FAILED, reason)
-        await self._write([status_event(task)], task=task, held=False)
+        task, events = failed(self.head.task, reason)
+        await self._write(events, task=task, held=False)
 
     async def suspend(self, resume_in: float) -> None:
         """Lets go of the task and asks for another run. In this order: a message that meets a lease has to wait."""
-        await self._write(held=False, lease_end=self.tasks.clock())
+        await self._write(held=False, lease_end=self.tasks.clock() + resume_in)
         head = self.head
         await self.queue.send(Continuation(head.owner, head.task.id, head.version, self.tasks.clock()), resume_in)
+
+    async def publish(self, task: Task, events: list[StreamResponse]) -> bool:
+        """Saves a task that an executor changed; whether it has ended or waits now, and is let go of."""
+        over = task.status.state in TERMINAL | WAITING
+        await self._write(events, task=task, held=not over, lease_end=self._until())
+        return over
+
+    async def keep(self, file: File) -> FileRecord:
+        return await asyncio.to_thread(self.files.keep, file)
 
     async def lost(self) -> bool:
         """Whether somebody else wrote to the task since. One cheap read."""

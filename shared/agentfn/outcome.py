@@ -47,6 +47,11 @@ def progressed(task: Task, text: str) -> tuple[Task, list[StreamResponse]]:
     return changed, [status_event(changed)]
 
 
+def failed(task: Task, reason: str) -> tuple[Task, list[StreamResponse]]:
+    changed = with_status(task, TaskState.TASK_STATE_FAILED, reason)
+    return changed, [status_event(changed)]
+
+
 def ended(task: Task, result: Result, records: Iterable[FileRecord]) -> tuple[Task, list[StreamResponse]]:
     """The task as the result leaves it, and the events of that: its artifacts, then its status.
 

@@ -12,6 +12,7 @@ from agentfn.agent import Agent
 from agentfn.continuations import Continuation, Continuations
 from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, ConflictError
+from agentfn.executing import TOO_LONG, Executing
 from agentfn.files import Bucket, TaskFiles
 from agentfn.journal import Journal, Lease
 from agentfn.loop import Event, Final, Loop, LoopLimits, Notice, Result
@@ -38,7 +39,7 @@ STUCK = (
 
 @dataclass(frozen=True)
 class Runner:
-    """`model` is called when the first question is asked, not before."""
+    """`model` is called when the first question is asked, not before. An `executor` works in the place of the loop."""
 
     agent: Agent
     settings: Settings
@@ -48,6 +49,7 @@ class Runner:
     model: Callable[[], Model]
     limits: LoopLimits
     slots: Slots
+    executor: Executing | None = None
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     async def resume(self, message: Continuation, deadline: Deadline) -> None:
@@ -118,17 +120,28 @@ class Runner:
             await journal.fail(reason)
             return
         result = await self._raced(journal, turns, deadline, interrupted)
-        if result is None:  # lost to somebody else
-            return
-        if result.status == "suspended":
+        if result is None:
+            await self._let_go(journal)
+        elif result.status == "suspended" and self.executor is not None:
+            await journal.fail(TOO_LONG)
+        elif result.status == "suspended":
             logger.info("out of time", task_id=journal.head.task.id, run=journal.head.run)
             await journal.suspend(result.resume_in)
         else:
             await journal.end(result)
             logger.info("run ended", task_id=journal.head.task.id, status=result.status, reason=result.finish_reason)
 
+    async def _let_go(self, journal: Journal) -> None:
+        """The task is somebody else's by now, if this run did not end it itself. An executor may want to clean up."""
+        if journal.head.held and self.executor is not None:
+            async with asyncio.timeout(GRACE):
+                await self.executor.cancel(journal, self.bucket)
+
     async def _raced(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> Result | None:
-        """The loop against the deadline, and against whoever else may write to the task."""
+        """The loop against the deadline, and against whoever else may write to the task.
+
+        None where there is nothing left to write: the task was lost to somebody else, or an executor ended it.
+        """
         playing = asyncio.ensure_future(self._play(journal, turns, deadline, interrupted))
         watching = asyncio.ensure_future(self._watch(journal))
         try:
@@ -146,7 +159,10 @@ class Runner:
                 task.cancel()
             await asyncio.wait({playing, watching}, timeout=1.0)
 
-    async def _play(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> Result:
+    async def _play(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> Result | None:
+        if self.executor is not None:
+            await self.executor.play(journal, self.bucket, interrupted=interrupted)
+            return None
         work = TaskWork(self, journal, turns, deadline, interrupted)
         message = next((turn.text for turn in reversed(turns) if turn.role == "user"), "")
         async with contextlib.aclosing(self.agent.execute_skill(journal.head.skill, message, work)) as events:

@@ -52,6 +52,7 @@ class Settings(BaseModel):
     table: str
     bucket: str
     queue_url: str
+    dead_letters_url: str | None = None
     public_url: str | None = None
     base_path: str = ""
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentfn.a2a.caller import BearerTokens, Door, OpenDoor
 from agentfn.agent import Agent
-from agentfn.continuations import Continuations
+from agentfn.continuations import Continuations, DeadLetters
 from agentfn.errors import ConfigurationError
+from agentfn.executing import Executing
 from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
 from agentfn.loop.asking import Patience
@@ -17,6 +18,7 @@ from agentfn.runner import Runner
 from agentfn.settings import Settings
 from agentfn.store import Table, Tasks
 from agentfn.store.payload import Payloads
+from agentfn.sweep import Sweep
 from agentfn.telemetry import logger
 from agentfn.tools import Registry
 from agentfn.tools.calling import Slots, ToolLimits
@@ -30,7 +32,7 @@ NO_MODEL = (
 )
 
 
-def runner_for(agent: Agent, settings: Settings) -> Runner:
+def runner_for(agent: Agent, settings: Settings, executor: Executing | None = None) -> Runner:
     """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
     Registry([*LIFECYCLE, *agent.registry])
     bucket = Bucket(_s3, settings.bucket, settings.link_seconds)
@@ -41,10 +43,16 @@ def runner_for(agent: Agent, settings: Settings) -> Runner:
         tasks=Tasks(table, Payloads(bucket), agent.name, settings.task_days),
         bucket=bucket,
         queue=Continuations(lambda: client("sqs"), settings.queue_url),
-        model=functools.cache(model_for(agent, settings)),
+        model=functools.cache(model_for(agent, settings) if executor is None else _no_model),
         limits=limits_of(settings),
         slots=Slots(settings.max_process_tools),
+        executor=executor,
     )
+
+
+def sweep_for(runner: Runner) -> Sweep:
+    url = runner.settings.dead_letters_url
+    return Sweep(runner, DeadLetters(lambda: client("sqs"), url) if url else None)
 
 
 def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
@@ -119,3 +127,7 @@ def _model_key(settings: Settings) -> Callable[[], str | None]:
 
 def _secret(arn: str) -> str:
     return str(client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])
+
+
+def _no_model() -> Model:
+    raise ConfigurationError("an agent that is served with an executor has no model of agentfn's")

@@ -14,7 +14,7 @@ AGENT = load("infra/agent.yaml")
 PARAMETERS: dict[str, dict[str, Any]] = AGENT["Parameters"]
 (FUNCTION,) = resources(AGENT, "AWS::Serverless::Function").values()
 
-OF_OTHERS = {"LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_MODE", "POWERTOOLS_SERVICE_NAME"}
+OF_OTHERS = {"LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_MODE"}
 NEEDED = {
     "AGENT_MODEL",
     "AGENTFN_TABLE",

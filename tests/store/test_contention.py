@@ -1,5 +1,6 @@
 """Two writes that meet: DynamoDB refuses one of them, though nobody has won."""
 
+import json
 from typing import Any
 
 import pytest
@@ -64,15 +65,24 @@ def test_what_no_trying_helps_is_raised_at_once(world: Any, code: str) -> None:
 def test_a_renewal_that_meets_a_transaction_is_tried_again(world: Any) -> None:
     head = world.created()
     with Stubber(client("dynamodb")) as stub:
-        stub.add_client_error("update_item", "TransactionConflictException")
-        stub.add_response("update_item", {})
+        refused(stub, "TransactionConflict")
+        stub.add_response("transact_write_items", {})
         assert world.run(world.tasks.renew(head, 5.0)).lease_end == 5.0
-        stub.add_client_error("update_item", "ConditionalCheckFailedException")
+        refused(stub, "ConditionalCheckFailed")
         with pytest.raises(ConflictError):
             world.run(world.tasks.renew(head, 5.0))
-        stub.add_client_error("update_item", "AccessDeniedException")
-        with pytest.raises(ClientError):
-            world.run(world.tasks.renew(head, 5.0))
+
+
+def test_a_lease_whose_answer_was_lost_is_still_taken_once(world: Any) -> None:
+    """botocore sends it again under the same token, and the table knows the token: that is why it is a transaction."""
+    tokens: list[str] = []
+    client("dynamodb").meta.events.register(
+        "before-call.dynamodb.TransactWriteItems",
+        lambda params, **_: tokens.append(json.loads(params["body"])["ClientRequestToken"]),
+    )
+    world.run(world.tasks.take(world.created(), 1e10))
+    assert all(tokens)
+    assert len(set(tokens)) == 2  # one for the creation, one for the lease
 
 
 def test_keys_that_a_batch_left_over_are_asked_for_again(world: Any) -> None:
@@ -88,7 +98,7 @@ def test_keys_that_a_batch_left_over_are_asked_for_again(world: Any) -> None:
 
 def test_a_turn_that_came_between_two_pages_of_a_load_is_not_half_read(world: Any) -> None:
     """The head counts its turns: what is beyond them came later, and whoever takes the task by that head loses."""
-    head = world.run(world.tasks.create(world.head(), None, [Turn("user", "1")]))
+    head = world.run(world.tasks.create(world.head(), (), [Turn("user", "1")]))
     world.run(world.tasks.save(head, turns=[Turn("assistant", "2")]))
     client("dynamodb").update_item(
         TableName=world.table,

@@ -22,7 +22,7 @@ START = 1_800_000_000
 def put(
     world: Any, task_id: str, second: float = 0, state: str = "WORKING", context: str = "c1", owner: str = "alice"
 ) -> Head:
-    task = Task(id=task_id, context_id=context, status=TaskStatus(state=TaskState.Value(f"TASK_STATE_{state}")))
+    task = Task(id=task_id, context_id=context, status=TaskStatus(state=f"TASK_STATE_{state}"))
     task.status.timestamp.FromMicroseconds(int((START + second) * 1_000_000))
     made: Head = world.run(world.tasks.create(Head("clerk", owner, task)))
     return made
@@ -90,7 +90,7 @@ def test_filters_narrow_the_list_and_its_total(world: Any) -> None:
         assert (ids(found), found.total_size, found.next_page_token) == (expected, len(expected), ""), filters
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 6, 7, 8])
+@pytest.mark.parametrize("size", [1, 3, 7])
 def test_pages_of_any_size_make_up_the_list(world: Any, size: int) -> None:
     for number in range(7):
         put(world, f"t{number}", number // 2, "COMPLETED" if number % 3 else "WORKING")
@@ -105,12 +105,12 @@ def test_pages_of_any_size_make_up_the_list(world: Any, size: int) -> None:
 
 
 def test_a_page_has_fifty_unless_asked_otherwise_and_may_have_more_than_a_batch(world: Any) -> None:
-    for number in range(130):
+    for number in range(103):
         put(world, f"t{number:03d}", number)
     found = page(world)
-    assert (len(found.tasks), found.page_size, found.total_size) == (50, 50, 130)
-    assert [len(part) for part in pages(world)] == [50, 50, 30]
-    assert [len(part) for part in pages(world, page_size=120)] == [120, 10]
+    assert (len(found.tasks), found.page_size, found.total_size) == (50, 50, 103)
+    assert [len(part) for part in pages(world)] == [50, 50, 3]
+    assert [len(part) for part in pages(world, page_size=102)] == [102, 1]
 
 
 def test_a_token_holds_its_place_whatever_becomes_of_the_task_it_ended_with(world: Any) -> None:
@@ -166,11 +166,11 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
-def test_a_token_that_was_not_given_out_is_refused(world: Any, bad: str) -> None:
+def test_a_token_that_was_not_given_out_is_refused(world: Any) -> None:
     put(world, "t1")
-    with pytest.raises(InvalidParamsError, match="page token"):
-        page(world, page_token=bad)
+    for bad in BAD:
+        with pytest.raises(InvalidParamsError, match="page token"):
+            page(world, page_token=bad)
 
 
 def test_a_token_of_another_list_shows_nothing_of_another_owner(world: Any) -> None:

@@ -1,13 +1,14 @@
 """The sdk's own interface: what `VersionedTaskStore` promises, and how its in-memory and database stores behave."""
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 from a2a.server.cluster.task_store import ConcurrentTaskModificationError
 from a2a.server.cluster.version import TaskVersion
 from a2a.server.context import ServerCallContext
-from a2a.types import Task, TaskState, TaskStatus
+from a2a.types import Task, TaskStatus
 
 from agentfn.a2a.caller import Caller
 from agentfn.store import DynamoTaskStore
@@ -22,7 +23,7 @@ def as_caller(name: str = "alice") -> ServerCallContext:
 
 
 def task_in(state: str, task_id: str = "t1") -> Task:
-    return Task(id=task_id, context_id="c1", status=TaskStatus(state=TaskState.Value(f"TASK_STATE_{state}")))
+    return Task(id=task_id, context_id="c1", status=TaskStatus(state=f"TASK_STATE_{state}"))
 
 
 class Shop:
@@ -57,7 +58,7 @@ def test_each_write_gives_a_later_version_and_a_read_gives_the_last_one(shop: Sh
         stored = shop.get()
         assert (stored.task, stored.version) == (task_in(state), versions[-1])
     assert versions == [TaskVersion(number) for number in range(1, 6)]
-    assert all(later.is_after(earlier) for earlier, later in zip(versions, versions[1:], strict=False))
+    assert all(later.is_after(earlier) for earlier, later in itertools.pairwise(versions))
 
 
 def test_a_stale_version_is_refused_and_changes_nothing(shop: Shop) -> None:
@@ -92,7 +93,7 @@ def test_of_two_first_writers_one_wins(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("state", ["SUBMITTED", "WORKING", "INPUT_REQUIRED", "AUTH_REQUIRED"])
-@pytest.mark.parametrize("version", [MISSING, TaskVersion(99), TaskVersion(1)])
+@pytest.mark.parametrize("version", [MISSING, TaskVersion(99)])
 def test_a_cancel_overwrites_what_has_not_ended_without_a_version(shop: Shop, state: str, version: TaskVersion) -> None:
     first = shop.save(task_in(state))
     cancelled = shop.save(task_in("CANCELED"), version)

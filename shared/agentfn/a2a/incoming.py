@@ -16,6 +16,7 @@ from agentfn.errors import FileRefused
 from agentfn.files import read_source, safe_name
 from agentfn.outcome import file_part
 from agentfn.settings import Settings
+from agentfn.store import MessageRecord
 from agentfn.tools import File, FileRecord
 
 LONGEST_ID = 256  # characters
@@ -23,13 +24,22 @@ LONGEST_ID = 256  # characters
 
 @dataclass(frozen=True)
 class Incoming:
-    """`text` is what the model reads of the message, the names of its files apart. `digest` tells its content."""
+    """`text` is what the model reads of the message, the names of its files apart. `digest` tells its content.
+
+    `key` is the value of an Idempotency-Key header, empty where there was none.
+    """
 
     message: Message
     text: str
     files: tuple[File, ...]
     skill: str
     digest: str
+    key: str = ""
+
+    def records(self, task_id: str) -> list[MessageRecord]:
+        """What tells the message when it comes again: its id, and the key that was sent with it."""
+        names = [self.message.message_id, *([f"key:{self.key}"] if self.key else [])]
+        return [MessageRecord(name, task_id, self.digest) for name in names]
 
     def prompt(self, records: Iterable[FileRecord]) -> str:
         """The user's turn. The files are named as they are stored, so that the model can ask for them."""
@@ -48,9 +58,11 @@ class Incoming:
         return kept
 
 
-def read_message(message: Message, agent: Agent, settings: Settings) -> Incoming:
+def read_message(message: Message, agent: Agent, settings: Settings, key: str = "") -> Incoming:
     """Raises InvalidParamsError or ContentTypeNotSupportedError, saying which part is wrong and why."""
     _check_ids(message)
+    if len(key) > LONGEST_ID:
+        raise InvalidParamsError(f"Idempotency-Key has {len(key)} characters; {LONGEST_ID} are allowed")
     if message.role == Role.ROLE_AGENT:
         raise InvalidParamsError("the message's role must be the user's")
     words = [text for part in message.parts if (text := _words(part))]
@@ -63,7 +75,7 @@ def read_message(message: Message, agent: Agent, settings: Settings) -> Incoming
             f"the message has {len(text):,} characters of text; {settings.max_text_chars:,} are allowed. "
             "Send long content as a file"
         )
-    return Incoming(message, text, files, _skill(message, agent), _digest(message))
+    return Incoming(message, text, files, _skill(message, agent), _digest(message), key)
 
 
 def _check_ids(message: Message) -> None:

@@ -53,11 +53,12 @@ class AgentRequests(RequestHandler):
         """Answers at once where `return_immediately` says so, else when the task ends, waits, or time is up."""
         async with shielded(context):
             validate_history_length(params.configuration)
-            incoming = read_message(params.message, self._runner.agent, self._runner.settings)
+            key = context.state["headers"].get("idempotency-key", "")
+            incoming = read_message(params.message, self._runner.agent, self._runner.settings, key)
             wait = not params.configuration.return_immediately
-            sending = Sending(self._runner, context.user.user_name, context.state["lambda"])
+            sending = Sending(self._runner, context.user.user_name, context.state["lambda"], wait=wait)
             take = sending.follow_up if params.message.task_id else sending.start
-            head = await take(incoming, wait=wait)
+            head = await take(incoming)
             return self._shown(head.task, params.configuration)
 
     @validate_request_params

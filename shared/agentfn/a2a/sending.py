@@ -21,58 +21,66 @@ from agentfn.store import Head, MessageRecord
 from agentfn.store.events import status_event
 
 INSURANCE_SLACK = 3.0  # seconds after a lease's end that its insurance comes
+FIRST_LOOK, LAST_LOOK = 0.2, 2.0  # seconds between the looks at a task that another invocation works on
 FINISHED = "task {id} has ended and takes no more messages; start a new task with the same contextId"
+REUSED = "message_id or Idempotency-Key was used before, for another message; give each message its own"
 BUSY = "task {id} is being worked on; send a follow-up when it asks for input, or start a new task"
 
 
 class Sending:
     """One caller's message. `wait` says that he waits for the end of the task, as far as the front door lets him."""
 
-    def __init__(self, runner: Runner, owner: str, context: LambdaContext) -> None:
+    def __init__(self, runner: Runner, owner: str, context: LambdaContext, *, wait: bool) -> None:
         self._runner = runner
         self._tasks = runner.tasks
         self._owner = owner
-        self._context = context
+        self._wait = wait
+        self._here = wait and runner.executor is None  # an executor runs whole, which a request has no time for
+        settings = runner.settings
+        # The front door answers 504 at its limit, whatever the function still has.
+        self._deadline = Deadline.of(context, reserve=settings.reserve_seconds, cap=settings.request_seconds)
 
-    async def start(self, incoming: Incoming, *, wait: bool) -> Head:
+    async def start(self, incoming: Incoming) -> Head:
         """A new task. Insurance first, then the task: a message for a task that never came to be is a no-op."""
-        deadline = self._deadline()
         task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
         head = Head(self._tasks.agent, self._owner, task, skill=incoming.skill)
-        head = dataclasses.replace(head, **await self._received(incoming, head, wait))
+        head = dataclasses.replace(head, **await self._received(incoming, head))
         turn = Turn("user", incoming.prompt(head.files))
-        lease = self._runner.lease(deadline).length() if wait else 0.0
+        lease = self._lease()
         await self._insure(head, lease)
-        head = dataclasses.replace(head, idle=int(wait), **self._held(head, lease))
-        record = MessageRecord(incoming.message.message_id, task.id, incoming.digest)
+        head = dataclasses.replace(head, idle=int(self._here), **self._held(head, lease))
+        records = incoming.records(task.id)
         try:
-            head = await self._tasks.create(head, record, [turn])
+            head = await self._tasks.create(head, records, [turn])
         except ConflictError:
-            return await self._same_message(record)
-        return await self._run_here(head, [turn], deadline) if wait else head
+            return await self._same_message(records)
+        return await self._worked_on(head, [turn])
 
-    async def follow_up(self, incoming: Incoming, *, wait: bool) -> Head:
+    async def follow_up(self, incoming: Incoming) -> Head:
         """The answer to a task that waits: it goes on with the same transcript."""
-        deadline = self._deadline()
         loaded = await self._tasks.load(self._owner, incoming.message.task_id)
         if loaded is None:
             raise TaskNotFoundError
         head, turns = loaded
-        record = MessageRecord(incoming.message.message_id, head.task.id, incoming.digest)
-        if not head.waiting and await self._tasks.message(self._owner, record.message_id):
-            return await self._same_message(record)
+        records = incoming.records(head.task.id)
+        if not head.waiting and await self._known(records):
+            return await self._same_message(records)
         self._check_follow_up(head, incoming)
-        received = await self._received(incoming, head, wait)
+        received = await self._received(incoming, head)
         turn = Turn("user", incoming.prompt(received["files"][len(head.files) :]))
-        lease = self._runner.lease(deadline).length() if wait else 0.0
+        lease = self._lease()
         await self._insure(dataclasses.replace(head, version=head.version + 1), lease)
         changes = {**received, **self._held(head, lease)}
         events = [status_event(received["task"])]
         try:
-            head = await self._tasks.save(head, turns=[turn], events=events, message=record, **changes)
+            head = await self._tasks.save(head, turns=[turn], events=events, messages=records, **changes)
         except ConflictError:
-            return await self._same_message(record)
-        return await self._run_here(head, [*turns, turn], deadline) if wait else head
+            return await self._same_message(records)
+        return await self._worked_on(head, [*turns, turn])
+
+    def _lease(self) -> float:
+        """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""
+        return self._runner.lease(self._deadline).length() if self._here else 0.0
 
     async def _insure(self, coming: Head, lease: float) -> None:
         """A continuation for a head that is about to be written: for now, or for when its lease will have ended."""
@@ -80,22 +88,33 @@ class Sending:
         await self._runner.queue.send(message, lease + INSURANCE_SLACK if lease else 0.0)
 
     def _held(self, head: Head, lease: float) -> dict[str, Any]:
-        """The head's fields for a run that begins here with a lease of so many seconds; 0 leaves it to the queue."""
+        """The head's fields for a run that begins with such a lease, or for none."""
         begins = lease > 0
         return {"held": begins, "lease_end": self._tasks.clock() + lease, "run": head.run + begins}
 
-    async def _run_here(self, head: Head, turns: list[Turn], deadline: Deadline) -> Head:
-        """The task is accepted: whatever happens to this run, its insurance brings another."""
+    async def _worked_on(self, head: Head, turns: list[Turn]) -> Head:
+        """The task is accepted: whatever happens to a run that begins here, its insurance brings another."""
+        if not self._here:
+            return await self._awaited(head)
         try:
-            return await self._runner.run(head, turns, deadline)
+            return await self._runner.run(head, turns, self._deadline)
         except (BotoCoreError, ClientError):
             return head
 
-    async def _received(self, incoming: Incoming, head: Head, wait: bool) -> dict[str, Any]:
+    async def _awaited(self, head: Head) -> Head:
+        """The head, when it is over or time is up, where the caller waits for what another invocation does."""
+        pause = FIRST_LOOK
+        while self._wait and head.open and self._deadline.left() > pause:
+            await asyncio.sleep(pause)
+            head = await self._tasks.read(self._owner, head.task.id) or head
+            pause = min(LAST_LOOK, pause * 1.5)
+        return head
+
+    async def _received(self, incoming: Incoming, head: Head) -> dict[str, Any]:
         """The task with the message in its history, and its files stored. Files that no task comes to name expire."""
         records = await asyncio.to_thread(self._attach, incoming, head)
         new = records[len(head.files) :]
-        state = TaskState.TASK_STATE_WORKING if wait else TaskState.TASK_STATE_SUBMITTED
+        state = TaskState.TASK_STATE_WORKING if self._here else TaskState.TASK_STATE_SUBMITTED
         task = with_status(head.task, state)
         if head.task.status.HasField("message"):
             task.history.append(head.task.status.message)
@@ -110,17 +129,24 @@ class Sending:
                 files.attach(file)
             return files.records
 
-    async def _same_message(self, record: MessageRecord) -> Head:
-        """The task that this message id went to before. Raises InvalidParamsError for another message of that id."""
-        known = await self._tasks.message(self._owner, record.message_id)
+    async def _same_message(self, records: list[MessageRecord]) -> Head:
+        """The task that this message went to before. Raises InvalidParamsError for another message of that id."""
+        known = await self._known(records)
         if known is None:
-            raise UnsupportedOperationError(BUSY.format(id=record.task_id))
-        if known.digest != record.digest:
-            raise InvalidParamsError("message_id was used before, for another message; give each message its own")
+            raise UnsupportedOperationError(BUSY.format(id=records[0].task_id))
+        if known.digest != records[0].digest:
+            raise InvalidParamsError(REUSED)
         head = await self._tasks.read(self._owner, known.task_id)
         if head is None:
             raise TaskNotFoundError
-        return head
+        return await self._awaited(head)
+
+    async def _known(self, records: list[MessageRecord]) -> MessageRecord | None:
+        """What is on record under one of the names."""
+        for record in records:
+            if known := await self._tasks.message(self._owner, record.message_id):
+                return known
+        return None
 
     def _check_follow_up(self, head: Head, incoming: Incoming) -> None:
         context_id = incoming.message.context_id
@@ -130,8 +156,3 @@ class Sending:
             raise UnsupportedOperationError(FINISHED.format(id=head.task.id))
         if not head.waiting:
             raise UnsupportedOperationError(BUSY.format(id=head.task.id))
-
-    def _deadline(self) -> Deadline:
-        """The front door answers 504 at its limit, whatever the function still has."""
-        settings = self._runner.settings
-        return Deadline.of(self._context, reserve=settings.reserve_seconds, cap=settings.request_seconds)

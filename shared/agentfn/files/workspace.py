@@ -71,7 +71,7 @@ class TaskFiles:
                 path.write_bytes(self._bucket.get(record.key))
         return path
 
-    def keep(self, file: File, *, hidden: bool = False) -> FileInfo:
+    def keep(self, file: File, *, hidden: bool = False) -> FileRecord:
         return self._store(file, "hidden" if hidden else "produced")
 
     def link(self, link: Link) -> FileInfo:

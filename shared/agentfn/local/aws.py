@@ -1,5 +1,6 @@
-"""What an agent needs of AWS: a table, a bucket, a queue. Made by hand where no template is deployed."""
+"""What an agent needs of AWS, made by hand where no template is deployed: a table, a bucket, a queue, dead letters."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,7 @@ TABLE: dict[str, Any] = {
         },
     ],
 }
+MOST_RECEIVES = 5
 VISIBILITY_SECONDS = 930  # Lambda asks for at least the function's timeout
 
 
@@ -54,6 +56,7 @@ class Resources:
     table: str
     bucket: str
     queue_url: str
+    dead_letters_url: str
 
     def environment(self) -> dict[str, str]:
         """As the deployed function has it."""
@@ -61,18 +64,26 @@ class Resources:
             "AGENTFN_TABLE": self.table,
             "AGENTFN_BUCKET": self.bucket,
             "AGENTFN_QUEUE_URL": self.queue_url,
+            "AGENTFN_DEAD_LETTERS_URL": self.dead_letters_url,
         }
 
 
 def make_resources(name: str, region: str) -> Resources:
-    """The three, through boto3 as it is configured: at an endpoint of one's own, or under moto."""
+    """All of it, through boto3 as it is configured: at an endpoint of one's own, or under moto."""
     import boto3
 
     table, bucket = f"{name}-table", f"{name}-bucket"
     boto3.client("dynamodb", region_name=region).create_table(TableName=table, **TABLE)
     place: Any = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
     boto3.client("s3", region_name=region).create_bucket(Bucket=bucket, **place)
-    queue = boto3.client("sqs", region_name=region).create_queue(
-        QueueName=f"{name}-queue", Attributes={"VisibilityTimeout": str(VISIBILITY_SECONDS)}
+    sqs = boto3.client("sqs", region_name=region)
+    dead = sqs.create_queue(QueueName=f"{name}-dead-letters")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    queue = sqs.create_queue(
+        QueueName=f"{name}-queue",
+        Attributes={
+            "VisibilityTimeout": str(VISIBILITY_SECONDS),
+            "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MOST_RECEIVES}),
+        },
     )
-    return Resources(table, bucket, queue["QueueUrl"])
+    return Resources(table, bucket, queue["QueueUrl"], dead)

@@ -70,22 +70,25 @@ class Loop:
         tools are made again, of others the model is told that the outcome is unknown.
         """
         tally = Tally(transcript)
+        step = steps_taken(tally.turns)
         try:
             async with contextlib.aclosing(self._steps(tally, interrupted)) as events:
                 async for event in events:
+                    step = event.step
                     yield event
             return
         except OutOfTime as pause:
             result = tally.result("suspended", "", "out_of_time", resume_in=pause.resume_in)
         except ModelError as error:
             result = tally.result("failed", str(error), "model_error")
-        for event in (*tally.notices(), Final(steps_taken(tally.turns), result)):
+        for event in (*tally.notices(), Final(step, result)):
             yield event
 
     async def _steps(self, tally: Tally, interrupted: bool) -> AsyncGenerator[Event]:
         acting = self._acting()
         for step in itertools.count(steps_taken(tally.turns) + (not unanswered(tally.turns))):
             if not unanswered(tally.turns):
+                interrupted = False  # whatever is called from here on, this run calls itself
                 yield StepStarted(step)
                 reply = await self._ask(tally, step)
                 for notice in tally.notices():
@@ -107,7 +110,6 @@ class Loop:
             async with contextlib.aclosing(running) as told:
                 async for event in told:
                     yield tally.keep(event)
-            interrupted = False
 
     async def _ask(self, tally: Tally, step: int) -> Reply:
         """The model's next turn. An empty one is asked for again; a call in the closing turn is left out."""

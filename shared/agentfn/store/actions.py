@@ -76,14 +76,14 @@ def put_events(head: Head, events: list[StreamResponse], payloads: Payloads) -> 
     return [{"Put": {"Item": item}}]
 
 
-def put_message(head: Head, message_id: str, digest: str, now: float) -> list[Action]:
+def put_message(head: Head, message_id: str, digest: str, now: float) -> Action:
     item = {
         **key(keys.message(head.agent, head.owner, message_id), keys.MESSAGE),
         "task_id": {"S": head.task.id},
         "digest": {"S": digest},
         "expires": {"N": str(head.expires)},
     }
-    return [{"Put": {"Item": item, **_absent(now)}}]
+    return {"Put": {"Item": item, **_absent(now)}}
 
 
 def _absent(now: float) -> dict[str, Any]:

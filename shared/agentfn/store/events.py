@@ -13,6 +13,10 @@ def now() -> Timestamp:
     return moment
 
 
+def snapshot(task: Task) -> StreamResponse:
+    return StreamResponse(task=task)
+
+
 def status_event(task: Task) -> StreamResponse:
     event = TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=task.status)
     return StreamResponse(status_update=event)

@@ -38,3 +38,10 @@ def in_context(agent: str, owner: str, context_id: str) -> str:
 def unfinished(agent: str) -> str:
     """Partition of the index of open tasks."""
     return f"{agent}#open"
+
+
+def owner_and_task(pk: str) -> tuple[str, str]:
+    """What `task` made a key of."""
+    _, rest = pk.split("#", 1)
+    owner, task_id = rest.rsplit("#", 1)
+    return owner, task_id

@@ -36,10 +36,6 @@ class Table:
         items = [{kind: {"TableName": self._name, **body} for kind, body in action.items()} for action in actions]
         await self._contend(lambda: self._client().transact_write_items(TransactItems=items))  # type: ignore[arg-type]
 
-    async def update(self, **body: Any) -> None:
-        """One conditional UpdateItem. Raises ConflictError where the condition fails."""
-        await self._contend(lambda: self._client().update_item(TableName=self._name, **body))
-
     async def get(self, pk: str, sk: str, attributes: Iterable[str] = ()) -> Item | None:
         """A consistent read of one item, or of some of its attributes."""
         names = {f"#a{place}": name for place, name in enumerate(attributes)}

@@ -15,10 +15,11 @@ from typing import Any
 
 from a2a.types import StreamResponse, Task, TaskState, TaskStatus
 
+from agentfn.errors import ConflictError
 from agentfn.models import Turn
 from agentfn.store import keys
 from agentfn.store.actions import Action, put_events, put_head, put_message, put_turns, update_head
-from agentfn.store.events import now, status_event
+from agentfn.store.events import now, snapshot, status_event
 from agentfn.store.head import Head
 from agentfn.store.payload import SPILL_ABOVE, Payloads
 from agentfn.store.table import Item, Table, key
@@ -48,14 +49,14 @@ class Tasks:
         self.clock = clock
         self._seconds = days * 24 * 3600
 
-    async def create(self, head: Head, message: MessageRecord | None = None, turns: Iterable[Turn] = ()) -> Head:
-        """A new task, with the record of the message that asked for it.
+    async def create(self, head: Head, messages: Iterable[MessageRecord] = (), turns: Iterable[Turn] = ()) -> Head:
+        """A new task, with the records of the message that asked for it.
 
-        Raises ConflictError where the task or that message is there already.
+        Raises ConflictError where the task or one of those records is there already.
         """
         turns = list(turns)
         head = dataclasses.replace(head, expires=int(self.clock()) + self._seconds, turns=len(turns))
-        await self.table.write(*await asyncio.to_thread(self._creation, head, message, turns))
+        await self.table.write(*await asyncio.to_thread(self._creation, head, list(messages), turns))
         return head
 
     async def read(self, owner: str, task_id: str) -> Head | None:
@@ -110,49 +111,70 @@ class Tasks:
         item = await self.table.get(head.key, keys.HEAD, ("version", "run"))
         return (int(item["version"]["N"]), int(item["run"]["N"])) if item else (0, 0)
 
+    async def abandoned(self, before: float, most: int) -> list[tuple[str, str]]:
+        """Owner and id of open tasks whose lease ended, or whose run was asked for, before that time; oldest first."""
+        page = await self.table.query(
+            IndexName="open",
+            KeyConditionExpression="open_key = :open AND lease_end < :before",
+            ExpressionAttributeValues={
+                ":open": {"S": keys.unfinished(self.agent)},
+                ":before": {"N": str(round(before, 3))},
+            },
+            Limit=most,
+        )
+        return [keys.owner_and_task(item["pk"]["S"]) for item in page["Items"]]
+
     async def save(
         self,
         head: Head,
         *,
         turns: Iterable[Turn] = (),
         events: Iterable[StreamResponse] = (),
-        message: MessageRecord | None = None,
+        messages: Iterable[MessageRecord] = (),
         **changes: Any,
     ) -> Head:
         """New turns, and `changes` of the head's fields. A changed task makes a version; its events are numbered by it.
 
-        Raises ConflictError where the head is not as it was read.
+        Raises ConflictError where the head is not as it was read, and where the task has ended: that is final.
         """
+        if head.terminal:
+            raise ConflictError("the task has ended")
         *early, turns = _batches(turns)
         for batch in early:
             head = await self.save(head, turns=batch)
         version = head.version + ("task" in changes)
         idle = {"idle": 0} if turns else {}
         after = dataclasses.replace(head, version=version, turns=head.turns + len(turns), **{**idle, **changes})
-        await self.table.write(*await asyncio.to_thread(self._change, head, after, turns, list(events), message))
+        change = await asyncio.to_thread(self._change, head, after, turns, list(events), list(messages))
+        await self.table.write(*change)
         return after
 
     async def delete(self, head: Head) -> None:
         """The head; what else there is of the task cannot be reached without it and expires."""
         await self.table.write({"Delete": {"Key": key(head.key, keys.HEAD)}})
 
-    def _creation(self, head: Head, message: MessageRecord | None, turns: list[Turn]) -> list[Action]:
+    def _creation(self, head: Head, messages: list[MessageRecord], turns: list[Turn]) -> list[Action]:
         actions = [put_head(head, self.payloads, self.clock()), *put_turns(head, turns, 0, self.payloads)]
-        if message is not None:
-            actions += put_message(head, message.message_id, message.digest, self.clock())
-        return actions + put_events(head, [StreamResponse(task=head.task)], self.payloads)
+        return [*actions, *self._records(head, messages), *put_events(head, [snapshot(head.task)], self.payloads)]
 
     def _change(
-        self, before: Head, after: Head, turns: list[Turn], events: list[StreamResponse], message: MessageRecord | None
+        self,
+        before: Head,
+        after: Head,
+        turns: list[Turn],
+        events: list[StreamResponse],
+        messages: list[MessageRecord],
     ) -> list[Action]:
         update: Action = {"Update": update_head(before, after, self.payloads)}
-        record = put_message(after, message.message_id, message.digest, self.clock()) if message is not None else []
         turn_items = put_turns(after, turns, before.turns, self.payloads)
-        return [update, *record, *turn_items, *put_events(after, events, self.payloads)]
+        return [update, *self._records(after, messages), *turn_items, *put_events(after, events, self.payloads)]
+
+    def _records(self, head: Head, messages: list[MessageRecord]) -> list[Action]:
+        return [put_message(head, record.message_id, record.digest, self.clock()) for record in messages]
 
     async def _update(self, before: Head, after: Head) -> Head:
-        body = update_head(before, after, self.payloads)
-        await self.table.update(**body)
+        """A transaction even for one item: when its answer is lost and it is sent again, it is still done once."""
+        await self.table.write({"Update": update_head(before, after, self.payloads)})
         return after
 
     async def _head(self, item: Item | None, owner: str) -> Head | None:

@@ -14,6 +14,8 @@ from typing import Any, Self
 from unittest.mock import patch
 from uuid import uuid4
 
+from a2a.server.agent_execution import AgentExecutor
+
 from agentfn.agent import Agent
 from agentfn.handler import Doors, serve
 from agentfn.local.aws import Resources, make_resources
@@ -32,7 +34,7 @@ Answer = dict[str, Any]
 
 
 class Stage:
-    """Use as a context manager. `model` stands in for whatever the environment would name.
+    """Use as a context manager. `model` stands in for whatever the environment would name, or `executor` for the loop.
 
     `calls` counts the calls of AWS by operation, as "SendMessage"; clear it to count from there.
 
@@ -41,9 +43,18 @@ class Stage:
             assert task["status"]["state"] == "TASK_STATE_COMPLETED"
     """
 
-    def __init__(self, agent: Agent, model: Model, **settings: object) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        model: Model | None = None,
+        *,
+        executor: AgentExecutor | None = None,
+        repeatable: bool = False,
+        **settings: object,
+    ) -> None:
         self._agent = agent
         self._model = model
+        self._serving: dict[str, Any] = {"executor": executor, "repeatable": repeatable}
         self._settings = {f"AGENTFN_{name.upper()}": str(value) for name, value in settings.items()}
         self._stack = ExitStack()
         self.calls: Counter[str] = Counter()
@@ -86,8 +97,9 @@ class Stage:
             "AGENT_MODEL": "stage",
             **self._settings,
         }
-        self._agent.models = {**self._agent.models, "stage": lambda: self._model}
-        doors = serve(self._agent, Settings.load(environment))
+        if (model := self._model) is not None:
+            self._agent.models = {**self._agent.models, "stage": lambda: model}
+        doors = serve(self._agent, Settings.load(environment), **self._serving)
         self._stack.callback(doors.close)
         return doors
 
@@ -156,6 +168,11 @@ class Stage:
             for message in messages:
                 self.deliver(message, seconds=seconds)
         raise AssertionError(f"the queue was not empty after {most} rounds")
+
+    def sweep(self, *, seconds: float = 60.0) -> Answer:
+        """What the schedule does."""
+        answer: Answer = self.handler({"agentfn": "sweep"}, LambdaContext(seconds))
+        return answer
 
     def items(self) -> list[Answer]:
         """Everything in the table."""
