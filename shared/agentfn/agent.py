@@ -1,8 +1,9 @@
 """What an agent is."""
 
+import contextlib
 import inspect
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -38,7 +39,7 @@ class Work(Protocol):
     @property
     def files(self) -> tuple[FileInfo, ...]: ...
 
-    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncIterator[Any]:
+    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Any]:
         """The loop over the task's transcript, as events. `tools` narrows it to those names."""
 
 
@@ -110,8 +111,9 @@ class Agent:
 
         `skill_id` is empty where the message names none. Yields the loop's events; the last one is a Final.
         """
-        async for event in task.play():
-            yield event
+        async with contextlib.aclosing(task.play()) as events:
+            async for event in events:
+                yield event
 
     def skill(self, skill_id: str) -> Skill | None:
         return next((skill for skill in self.skills if skill.id == skill_id), None)

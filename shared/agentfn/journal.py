@@ -70,11 +70,14 @@ class Journal:
         task, events = failed(self.head.task, reason)
         await self._write(events, task=task, held=False)
 
-    async def suspend(self, resume_in: float) -> None:
-        """Lets go of the task and asks for another run. In this order: a message that meets a lease has to wait."""
-        await self._write(held=False, lease_end=self.tasks.clock() + resume_in)
-        head = self.head
-        await self.queue.send(Continuation(head.owner, head.task.id, head.version, self.tasks.clock()), resume_in)
+    async def suspend(self, resume_in: float, *, cut_off: bool = False) -> None:
+        """Lets go of the task and asks for another run. In this order: a message that meets a lease has to wait.
+
+        A run that was cut off leaves a lease that has ended, as one that died does: calls may be under way.
+        """
+        now = self.tasks.clock()
+        await self._write(held=cut_off, lease_end=now if cut_off else now + resume_in)
+        await self.queue.send(Continuation(self.head.owner, self.head.task.id, self.head.version, now), resume_in)
 
     async def publish(self, task: Task, events: list[StreamResponse]) -> bool:
         """Saves a task that an executor changed; whether it has ended or waits now, and is let go of."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -25,6 +25,7 @@ from agentfn.tools.calling import Slots
 
 WATCH_SECONDS = 2.0
 GRACE = 0.5  # seconds past the deadline that a loop gets to notice it
+CUT_OFF = "cut_off"  # the loop did not stop by itself: its calls may have taken effect unseen
 YOUNG = 60.0  # seconds; the write that a message this young was sent for may still come
 SOON = (0.05, 0.15, 0.4)  # seconds between the first looks for it
 LATER = 2.0  # seconds until the message comes again
@@ -126,7 +127,7 @@ class Runner:
             await journal.fail(TOO_LONG)
         elif result.status == "suspended":
             logger.info("out of time", task_id=journal.head.task.id, run=journal.head.run)
-            await journal.suspend(result.resume_in)
+            await journal.suspend(result.resume_in, cut_off=result.finish_reason == CUT_OFF)
         else:
             await journal.end(result)
             logger.info("run ended", task_id=journal.head.task.id, status=result.status, reason=result.finish_reason)
@@ -153,7 +154,7 @@ class Runner:
             if watching.done():
                 watching.result()
                 return None
-            return Result("suspended", finish_reason="out_of_time")
+            return Result("suspended", finish_reason=CUT_OFF)
         finally:
             for task in (playing, watching):
                 task.cancel()
@@ -212,7 +213,7 @@ class TaskWork:
     def files(self) -> tuple[FileInfo, ...]:
         return self.journal.files.files
 
-    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncIterator[Event]:
+    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Event]:
         runner, agent = self.runner, self.runner.agent
         loop = Loop(
             model=runner.model(),

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from agentfn import Agent, File, Output, tool
 from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
 from agentfn.testing.stage import headers_of
+from agentfn.wiring import client
 from conftest import Ledger, state_of, text_of
 
 
@@ -106,6 +108,31 @@ def test_the_function_s_timeout_is_never_met_whatever_a_tool_does(play: Any) -> 
     task = stage.send("Sleep!", seconds=20)
     assert 2 <= time.monotonic() - started < 5
     assert text_of(task) == "Slept enough."
+
+
+def test_a_call_that_was_cut_off_at_the_deadline_is_not_made_again(agent: Agent) -> None:
+    """Its effect is there, its result is not: the upload of its receipt was still under way."""
+    charged: list[int] = []
+
+    @tool
+    def charge(amount: int) -> Output:
+        """Charges an amount."""
+        charged.append(amount)
+        return Output("charged", files=[File("receipt.txt", b"1")])
+
+    def slow(**_: Any) -> None:
+        time.sleep(6)
+
+    model = ScriptedModel(calls("charge", amount=7), "Charged, perhaps.")
+    with Stage(Agent(name="clerk", description="A clerk.", tools=[charge]), model) as stage:
+        client("s3").meta.events.register("before-call.s3.PutObject", slow)
+        task = stage.send("Charge!", seconds=6)
+        assert state_of(task) == "working"
+        stage.pump()
+        done = stage.get(task["id"])
+    assert charged == [7]
+    assert state_of(done) == "completed"
+    assert "outcome is unknown" in model.prompts[-1].turns[-1].text
 
 
 def test_the_same_message_twice_is_one_task(play: Any) -> None:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from a2a.auth.user import User
+from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.errors import ConfigurationError
 from agentfn.settings import read_tokens
+from agentfn.telemetry import logger
 
 ANYONE = "anyone"
 FRESH_SECONDS = 300.0
@@ -67,13 +69,24 @@ class BearerTokens:
         return Caller(name) if name else None
 
     async def _refresh(self) -> None:
-        """Raises ConfigurationError where the secret holds no tokens."""
-        text = await asyncio.to_thread(self._read)
+        """Tokens that are known stay known when the secret cannot be read; without any, the failure is raised.
+
+        Raises ConfigurationError where the secret holds no tokens.
+        """
+        self._read_at = self._clock()
         try:
-            self._tokens = read_tokens(text)
+            self._tokens = await asyncio.to_thread(self._current)
+        except (ConfigurationError, BotoCoreError, ClientError):
+            if not self._tokens:
+                self._read_at = -FRESH_SECONDS
+                raise
+            logger.exception("the callers' tokens could not be read again; those from before stay valid")
+
+    def _current(self) -> dict[str, str]:
+        try:
+            return read_tokens(self._read())
         except ValueError as error:
             raise ConfigurationError(f"the secret in AGENTFN_TOKENS_SECRET {error}") from None
-        self._read_at = self._clock()
 
     def _owner(self, given: str) -> str | None:
         """Compares with every token, each in constant time, so that timing tells nothing."""

@@ -55,9 +55,14 @@ def _name(name: str) -> str:
 def _object(call: Call) -> str:
     """What the model wrote where that is a JSON object; providers refuse to see anything else again."""
     try:
-        return call.arguments if isinstance(json.loads(call.arguments), dict) else "{}"
-    except ValueError:
+        return call.arguments if isinstance(json.loads(call.arguments, parse_constant=_refuse), dict) else "{}"
+    except (ValueError, RecursionError):
         return "{}"
+
+
+def _refuse(constant: str) -> None:
+    """NaN and the infinities are Python's, not JSON's."""
+    raise ValueError(constant)
 
 
 def _calls(written: Any, prompt: Prompt) -> Iterator[Call]:
