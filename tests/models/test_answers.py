@@ -5,7 +5,7 @@ import pytest
 
 from agentfn.models import Call, Usage
 from stubs.dialects import Dialect
-from stubs.doors import LOOK, Ask, hello, replayed, speaking
+from stubs.doors import LOOK, Ask, hello, speaking
 from stubs.providers import Provider, Raw, calls, says
 
 
@@ -76,16 +76,6 @@ def test_no_text_and_empty_text_are_the_same(text: str | None, provider: Provide
     reply = ask(hello())
 
     assert (reply.text, reply.calls, reply.finish) == ("", (), "stop")
-
-
-def test_calls_without_an_id_or_with_one_that_is_taken_get_their_own(provider: Provider, ask: Ask) -> None:
-    provider.plays(calls(("c1", "look", {}), ("c2", "look", {}), ("c2", "look", {}), (None, "look", {})))
-
-    ids = [call.id for call in ask(replayed(Call("c1", "look", "{}"))).calls]
-
-    assert ids[1] == "c2"
-    assert len({"c1", *ids}) == 5
-    assert all(ids)
 
 
 @pytest.mark.parametrize("raw", ["", "null", '{"at": "Par', "[1]", '"x"'])

@@ -81,7 +81,7 @@ class LitellmModel:
             _log(request, error)
             # Without its cause, whose text may hold the key or parts of the transcript.
             raise _translated(self.name, error) from None
-        spoken = reply(answer, prompt)
+        spoken = reply(answer)
         if spoken is None:
             raise ModelUnavailable(f"{self.name} sent an answer with nothing in it")
         return spoken

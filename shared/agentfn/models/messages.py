@@ -2,9 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 from agentfn.models.door import Prompt
 from agentfn.models.turn import Call, Finish, Reply, Turn, Usage
@@ -19,12 +17,18 @@ def messages(prompt: Prompt) -> list[dict[str, Any]]:
     return system + [_message(turn) for turn in prompt.turns if turn.role != "assistant" or _speaks(turn)]
 
 
-def reply(answer: Any, prompt: Prompt) -> Reply | None:
-    """litellm's ModelResponse as a reply, None where it holds no answer at all."""
+def reply(answer: Any) -> Reply | None:
+    """litellm's ModelResponse as a reply, None where it holds no answer at all.
+
+    Ids are as they come, missing or doubled ones too: the loop, which sees the whole transcript, sees to them.
+    """
     if not getattr(answer, "choices", None):
         return None
     choice = answer.choices[0]
-    calls = tuple(_calls(choice.message.tool_calls or (), prompt))
+    calls = tuple(
+        Call(call.id or "", call.function.name or "", call.function.arguments or "")
+        for call in choice.message.tool_calls or ()
+    )
     finish = FINISH.get(choice.finish_reason, "tool_calls" if calls else "stop")
     return Reply(choice.message.content or "", calls, _usage(answer), finish)
 
@@ -63,18 +67,6 @@ def _object(call: Call) -> str:
 def _refuse(constant: str) -> None:
     """NaN and the infinities are Python's, not JSON's."""
     raise ValueError(constant)
-
-
-def _calls(written: Any, prompt: Prompt) -> Iterator[Call]:
-    """The calls with ids that no other call of the transcript has: results and idempotency keys hang on them.
-
-    Ids are kept as they come, because some providers hide state in them.
-    """
-    taken = {call.id for turn in prompt.turns for call in turn.calls}
-    for call in written:
-        unique = call.id if call.id and call.id not in taken else f"call_{uuid4().hex}"
-        taken.add(unique)
-        yield Call(unique, call.function.name or "", call.function.arguments or "")
 
 
 def _usage(answer: Any) -> Usage:
