@@ -110,6 +110,11 @@ def test_calls_in_the_closing_turn_are_left_out(play: Any, ledger: Ledger) -> No
     assert ledger.entries == ["now"]
 
 
+def test_a_closing_turn_that_finishes_by_tool_is_an_answer_too(play: Any) -> None:
+    task = play(ScriptedModel(calls("now"), calls("finish", text="Noon, I think.")), max_steps=1).send("Go!")
+    assert (state_of(task), text_of(task)) == ("completed", "Noon, I think.")
+
+
 def test_the_same_call_again_and_again_is_remarked_on_and_then_no_longer_made(play: Any, ledger: Ledger) -> None:
     model = ScriptedModel.by_turn(
         lambda prompt: calls("look_up", city="Rome") if prompt.tool_choice != "none" else "Rain."

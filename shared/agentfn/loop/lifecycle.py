@@ -1,9 +1,14 @@
 """The tools that every agent's model has beside the agent's own: how it ends a task, asks, or tells how far it is."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agentfn.loop.result import Status
+from agentfn.models import Call
 from agentfn.tools import Registry, tool
+from agentfn.tools.arguments import read_arguments
+
+MOST_CHARS = 200_000  # of an answer
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,15 @@ def report_progress(text: str) -> Told:
         text: What was done or what comes next.
     """
     return Told(text)
+
+
+def answer_in(calls: Iterable[Call]) -> str:
+    """The text of a `finish` among the calls: a model that is told to answer without tools may still use that one."""
+    for call in calls:
+        if call.name == finish.name:
+            arguments = read_arguments(call.arguments, finish, MOST_CHARS)
+            return arguments["text"] if isinstance(arguments, dict) else ""
+    return ""
 
 
 LIFECYCLE = Registry([finish, ask_user, reject_task, request_auth, report_progress])

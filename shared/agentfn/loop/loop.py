@@ -11,7 +11,7 @@ from agentfn.errors import ModelError
 from agentfn.loop.acting import Acting
 from agentfn.loop.asking import OutOfTime, Patience, ask
 from agentfn.loop.events import Event, Final, ModelTurn, StepStarted
-from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.loop.lifecycle import LIFECYCLE, answer_in
 from agentfn.loop.result import Result
 from agentfn.loop.tally import Tally
 from agentfn.loop.transcript import distinct, steps_taken, unanswered, whole
@@ -121,8 +121,7 @@ class Loop:
 
         for _ in range(EMPTY_TRIES):
             reply = whole(await ask(self.model, prompt, self.deadline, self.limits.patience, notice))
-            calls = () if closing else distinct(reply.calls, tally.turns)
-            reply = dataclasses.replace(reply, calls=calls, finish="stop" if closing else reply.finish)
+            reply = _closed(reply) if closing else _identified(reply, tally.turns)
             if reply.turn.text or reply.calls or reply.finish == "content_filter":
                 break
             notice("the model gave an empty answer")
@@ -166,3 +165,13 @@ def _cut_call(turns: Sequence[Turn]) -> str:
     """The id of the call that the output limit cut off: the last of its turn. Empty where none was."""
     spoken = next(turn for turn in reversed(turns) if turn.role == "assistant")
     return spoken.calls[-1].id if spoken.cut and spoken.calls else ""
+
+
+def _identified(reply: Reply, turns: Sequence[Turn]) -> Reply:
+    return dataclasses.replace(reply, calls=distinct(reply.calls, turns))
+
+
+def _closed(reply: Reply) -> Reply:
+    """The closing turn is an answer, whatever else is in it."""
+    text = reply.text if reply.text.strip() else answer_in(reply.calls)
+    return dataclasses.replace(reply, text=text, calls=(), finish="stop")
