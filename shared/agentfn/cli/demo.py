@@ -59,4 +59,4 @@ def _tell_next(outcome: Outcome, folder: Path, output: Path, model: str, show: S
     if model == DEMO:
         show("  set a real model as above, and run this again")
     show(f"  agentfn dev {folder}   keeps the agent running for questions of your own")
-    show("  sam build && sam deploy --guided   puts it on AWS")
+    show("  make build   and the other steps of "Deploy" in the README put it on AWS")

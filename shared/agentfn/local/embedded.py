@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from unittest.mock import patch
 
 import httpx
@@ -66,19 +66,36 @@ def _alone() -> Iterator[None]:
 @contextmanager
 def _endpoint() -> Iterator[str]:
     try:
-        from moto.server import ThreadedMotoServer
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+        from werkzeug.serving import make_server
     except ImportError as error:
         raise ConfigurationError(f"{error}; an agent runs locally with `pip install 'agentfn[local]'`") from error
 
-    server = ThreadedMotoServer(HOST, 0, verbose=False)
+    server = make_server(HOST, 0, _orderly(DomainDispatcherApplication(create_backend_app)), threaded=True)
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # it tells of every request
-    server.start()
-    url = "http://{}:{}".format(*server.get_host_and_port())
+    thread = threading.Thread(target=server.serve_forever, name="embedded-aws", daemon=True)
+    thread.start()
+    url = f"http://{HOST}:{server.server_port}"
     try:
         yield url
         httpx.post(f"{url}/moto-api/reset", trust_env=False)  # or it would outlive its server
     finally:
-        server.stop()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _orderly(application: Any) -> Any:
+    """moto is not made for threads: a transaction that fails would undo what another thread wrote meanwhile."""
+    lock = threading.Lock()
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        if not environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB"):
+            return application(environ, start_response)
+        with lock:
+            return list(application(environ, start_response))
+
+    return answer
 
 
 @contextmanager
