@@ -52,6 +52,12 @@ class Account:
         (found,) = self.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
         return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
 
+    def exported(self, name: str) -> str:
+        """What a stack exports under that name."""
+        exports = self.client("cloudformation").list_exports()["Exports"]
+        (value,) = [export["Value"] for export in exports if export["Name"] == name]
+        return str(value)
+
     def set_variable(self, function: str, name: str, value: str) -> None:
         """One more environment variable, for what no user would deploy and no parameter is there for."""
         functions = self.client("lambda")
@@ -61,8 +67,7 @@ class Account:
 
     def runs(self, storage_stack: str, task_id: str) -> int:
         """How many invocations took the task, as its head in the table says."""
-        exported = self.client("cloudformation").list_exports()["Exports"]
-        (table,) = [export["Value"] for export in exported if export["Name"] == f"{storage_stack}-table"]
+        table = self.exported(f"{storage_stack}-table")
         pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=table)
         items = [item for page in pages for item in page["Items"]]
         (head,) = [item for item in items if item["pk"]["S"].endswith(f"#{task_id}") and item["sk"]["S"] == "head"]

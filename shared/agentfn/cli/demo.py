@@ -8,7 +8,7 @@ from pathlib import Path
 from agentfn.agent import Agent
 from agentfn.cli.download import check_output
 from agentfn.cli.logs import readable_logs
-from agentfn.cli.screen import Show, Stop
+from agentfn.cli.screen import Show, Stop, command
 from agentfn.cli.send import Outcome, compose, send
 
 DEMO = "demo"  # the name of an agent's own model that needs no provider
@@ -50,7 +50,7 @@ def _tell_model(model: str, agent: Agent, show: Show) -> None:
 def _tell_next(outcome: Outcome, folder: Path, output: Path, model: str, show: Show) -> None:
     show(f"\nThe agent's log is {output / LOG}.")
     if outcome.state != "completed":
-        show(f"The demo is over, and its task with it. To talk to the agent: agentfn dev {folder}")
+        show(f"The demo is over, and its task with it. To talk to the agent: {command()} dev {folder}")
         return
     show("What next:")
     for saved in outcome.saved:
@@ -58,5 +58,5 @@ def _tell_next(outcome: Outcome, folder: Path, output: Path, model: str, show: S
             show(f"  open {saved.path}")
     if model == DEMO:
         show("  set a real model as above, and run this again")
-    show(f"  agentfn dev {folder}   keeps the agent running for questions of your own")
-    show("  make build   and the other steps of "Deploy" in the README put it on AWS")
+    show(f"  {command()} dev {folder}   keeps the agent running for questions of your own")
+    show("  make build && .venv-sam/bin/sam deploy --guided   puts it on AWS; the README has the steps")

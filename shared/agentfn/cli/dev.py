@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentfn.cli.logs import readable_logs
-from agentfn.cli.screen import Show
+from agentfn.cli.screen import Show, command
 
 
 def dev(folder: Path, show: Show, *, environment: Mapping[str, str], port: int = 0, seconds: float = 900.0) -> int:
@@ -21,7 +21,7 @@ def dev(folder: Path, show: Show, *, environment: Mapping[str, str], port: int =
         show(f"Its card: {local.url}/.well-known/agent-card.json")
         show("Its AWS is in this process: what it stores is gone when it stops. To ask it something:\n")
         show(f"  export AGENTFN_TOKEN={local.token}")
-        show(f'  agentfn send {local.url} "your question" --file table.csv\n')
+        show(f'  {command()} send {local.url} "your question" --file table.csv\n')
         show("Ctrl-C stops it.")
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()

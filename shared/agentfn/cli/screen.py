@@ -17,6 +17,12 @@ class Stop(AgentfnError):  # noqa: N818 - it reads as what it does
         self.code = code
 
 
+def command() -> str:
+    """The command as it was typed, so that what is shown can be copied."""
+    typed = sys.argv[0]
+    return typed if typed.endswith("agentfn") else "agentfn"
+
+
 def show(line: str = "") -> None:
     """A line on standard output, at once: whoever reads it through a pipe waits for it."""
     sys.stdout.write(f"{line}\n")

@@ -13,7 +13,7 @@ from a2a.types import Artifact, GetTaskRequest, Message, Part, Role, SendMessage
 
 from agentfn.cli.download import Folder, Saved, check_output
 from agentfn.cli.progress import WAITS, Progress, rests, state_of, text_of
-from agentfn.cli.screen import Show, Stop, harmless, table
+from agentfn.cli.screen import Show, Stop, command, harmless, table
 from agentfn.cli.talk import explained, is_passing, talking
 
 FIRST_WAIT, LONGEST_WAIT, GROWTH = 0.3, 2.0, 1.3  # seconds between two looks at the task
@@ -86,7 +86,7 @@ async def _converse(url: str, token: str, message: Message, show: Show) -> Task 
         try:
             return await _watch(client, url, task, Progress(show))
         except asyncio.CancelledError:
-            show(f"\nThe task goes on without you. To look at it again: agentfn send {url} --task {task.id}")
+            show(f"\nThe task goes on without you. To look at it again: {command()} send {url} --task {task.id}")
             raise
 
 
@@ -139,7 +139,7 @@ def _report(outcome: Outcome, url: str, output: Path, show: Show) -> None:
         for line in table([_row(saved) for saved in outcome.saved]):
             show(line.rstrip())
     if outcome.state in WAITS:
-        show(f'\nTo answer: agentfn send {url} "your answer" --task {outcome.task_id}')
+        show(f'\nTo answer: {command()} send {url} "your answer" --task {outcome.task_id}')
 
 
 def _row(saved: Saved) -> tuple[str, str, str]:
