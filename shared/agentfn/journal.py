@@ -94,9 +94,11 @@ class Journal:
             return await self.tasks.watch(self.head) != (self.head.version, self.head.run)
 
     async def renew(self) -> None:
-        """Keeps the lease when nothing was saved for a third of it; tells progress on the way, if there is any."""
-        if self._old(self.head.lease_end):
-            await (self._save() if self._progress else _whole(self._renew()))
+        """Tells progress that no save has told yet, and keeps the lease when nothing was saved for a third of it."""
+        if self._progress:
+            await self._save()
+        elif self._old(self.head.lease_end):
+            await _whole(self._renew())
         if self._old(self._hidden_until):
             await self.hide()
 

@@ -14,7 +14,7 @@ from agentfn.store.table import key
 
 Action = dict[str, dict[str, Any]]
 
-UNCHANGED = "#version = :version_read AND #run = :run_read AND #turns = :turns_read"
+UNCHANGED = "#version = :version_read AND #run = :run_read AND #turns = :turns_read AND #held = :held_read"
 
 
 def put_head(head: Head, payloads: Payloads, now: float) -> Action:
@@ -37,12 +37,13 @@ def update_head(before: Head, after: Head, payloads: Payloads) -> dict[str, Any]
         "Key": key(before.key, keys.HEAD),
         "UpdateExpression": " ".join(clauses) or "SET #run = #run",
         "ConditionExpression": UNCHANGED,
-        "ExpressionAttributeNames": {f"#{name}": name for name in [*sets, *removes, "version", "run", "turns"]},
+        "ExpressionAttributeNames": {f"#{name}": name for name in [*sets, *removes, "version", "run", "turns", "held"]},
         "ExpressionAttributeValues": {
             **values,
             ":version_read": {"N": str(before.version)},
             ":run_read": {"N": str(before.run)},
             ":turns_read": {"N": str(before.turns)},
+            ":held_read": {"BOOL": before.held},
         },
     }
 
