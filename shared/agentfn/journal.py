@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from a2a.types import StreamResponse, Task
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.continuations import Continuation, Continuations
 from agentfn.deadline import Deadline
@@ -109,7 +109,7 @@ class Journal:
         self._hidden_until = self._until()
         try:
             await self.queue.hide(self.receipt, max(1.0, self.lease.length()))
-        except ClientError as error:  # it has come back already: whoever has it meets the lease
+        except (BotoCoreError, ClientError) as error:  # it comes back early, or has done so: it meets the lease
             logger.warning("the queue's message could not be hidden: %s", error, task_id=self.head.task.id)
 
     def _old(self, until: float) -> bool:

@@ -67,16 +67,21 @@ def test_dev_serves_until_it_is_interrupted(typed: Typed, folder: Path, tmp_path
     with subprocess.Popen(
         [*COMMAND, *words], cwd=tmp_path, env=surroundings(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        said = ""
-        while "Ctrl-C" not in said and (line := process.stdout.readline()):
-            said += line
-        ready = re.search(r"AGENTFN_TOKEN=(\S+)\n +agentfn send (\S+) ", said)
-        assert ready is not None
-        assert httpx.get(f"{ready[2]}/.well-known/agent-card.json").json()["name"] == "clerk"
-        code, answered, _ = typed("send", ready[2], "hello", "--token", ready[1])
-        process.send_signal(signal.SIGINT)
-        rest, log = process.communicate()
+        try:
+            assert process.stdout is not None
+            said = ""
+            while "Ctrl-C" not in said and (line := process.stdout.readline()):
+                said += line
+            ready = re.search(r"AGENTFN_TOKEN=(\S+)\n +agentfn send (\S+) ", said)
+            assert ready is not None
+            card = httpx.get(f"{ready[2]}/.well-known/agent-card.json", timeout=30).json()
+            assert card["name"] == "clerk"
+            code, answered, _ = typed("send", ready[2], "hello", "--token", ready[1])
+            process.send_signal(signal.SIGINT)
+            rest, log = process.communicate(timeout=30)
+        except BaseException:
+            process.kill()  # or the test would wait for it
+            raise
 
     assert code == 0
     assert "Good day. hello" in answered

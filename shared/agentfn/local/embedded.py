@@ -78,7 +78,7 @@ def _endpoint() -> Iterator[str]:
     url = f"http://{HOST}:{server.server_port}"
     try:
         yield url
-        httpx.post(f"{url}/moto-api/reset", trust_env=False)  # or it would outlive its server
+        httpx.post(f"{url}/moto-api/reset", trust_env=False, timeout=30)  # or it would outlive its server
     finally:
         server.shutdown()
         thread.join()
