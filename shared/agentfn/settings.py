@@ -145,25 +145,30 @@ class Settings(BaseModel):
 
 
 def read_tokens(text: str) -> dict[str, str]:
-    """The named bearer tokens in `text`, a JSON object of name -> token. Raises ValueError without quoting it."""
+    """Token -> name of its caller, from a JSON object of name -> token, or list of tokens while they are rotated.
+
+    Raises ValueError. It quotes neither names nor tokens: they may have been swapped.
+    """
     try:
-        tokens: Any = json.loads(text)
+        callers: Any = json.loads(text)
     except ValueError:
-        tokens = None
-    if not isinstance(tokens, dict) or not tokens:
+        callers = None
+    if not isinstance(callers, dict) or not callers:
         raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
-    for number, (name, token) in enumerate(tokens.items(), 1):  # neither is quoted: they may have been swapped
+    owners: dict[str, str] = {}
+    for number, (name, given) in enumerate(callers.items(), 1):
         if not CALLER.fullmatch(name):
             raise ValueError(
                 f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them"
             )
-        if not isinstance(token, str) or not TOKEN.fullmatch(token):
-            raise ValueError(
-                f"the token of caller {number} must be a text of at least 16 characters, none of them blank"
-            )
-    if len(set(tokens.values())) < len(tokens):
-        raise ValueError("two callers have the same token")
-    return tokens
+        for token in given if isinstance(given, list) and given else [given]:
+            if not isinstance(token, str) or not TOKEN.fullmatch(token):
+                raise ValueError(
+                    f"the token of caller {number} must be a text of at least 16 characters, none of them blank"
+                )
+            if owners.setdefault(token, name) != name:
+                raise ValueError("two callers have the same token")
+    return owners
 
 
 def _complaints(error: ValidationError) -> list[str]:

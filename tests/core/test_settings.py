@@ -131,7 +131,8 @@ def test_without_auth_nobody_is_let_in_by_oversight() -> None:
     with pytest.raises(ConfigurationError, match=r"AGENTFN_TOKENS_SECRET .*AGENTFN_AUTH=none"):
         Settings.load(HERE)
     assert Settings.load({**HERE, "AGENTFN_TOKENS_SECRET": "arn:x"}).auth == "bearer"
-    assert Settings.load({**HERE, "AGENTFN_TOKENS": f'{{"ann": "{SECRET}"}}'}).auth == "bearer"
+    for given in (f'"{SECRET}"', f'["{SECRET}", "{SECRET}-2"]'):
+        assert Settings.load({**HERE, "AGENTFN_TOKENS": f'{{"ann": {given}}}'}).auth == "bearer"
 
 
 BAD_TOKENS = [
@@ -140,7 +141,8 @@ BAD_TOKENS = [
     "{}",
     "null",
     f'{{"ann": "{SECRET}"',
-    f'{{"ann": ["{SECRET}"]}}',
+    f'{{"ann": ["{SECRET}", 7]}}',
+    '{"ann": []}',
     f'{{"ann": "{SECRET}\\n"}}',
     f'{{"ann": "{SECRET} x"}}',
     f'{{"": "{SECRET}"}}',

@@ -43,14 +43,14 @@ class OpenDoor:
 
 
 class BearerTokens:
-    """Named tokens, several at once so that they can be rotated. `read` gives their JSON text; it may block."""
+    """Tokens of named callers; one caller may have several. `read` gives their JSON text; it may block."""
 
     scheme = "bearer"
 
     def __init__(self, read: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
         self._clock = clock
-        self._tokens: dict[str, str] = {}
+        self._owners: dict[str, str] = {}
         self._read_at = -FRESH_SECONDS
 
     async def identify(self, headers: Mapping[str, str]) -> Caller | None:
@@ -75,9 +75,9 @@ class BearerTokens:
         """
         self._read_at = self._clock()
         try:
-            self._tokens = await asyncio.to_thread(self._current)
+            self._owners = await asyncio.to_thread(self._current)
         except (ConfigurationError, BotoCoreError, ClientError):
-            if not self._tokens:
+            if not self._owners:
                 self._read_at = -FRESH_SECONDS
                 raise
             logger.exception("the callers' tokens could not be read again; those from before stay valid")
@@ -91,7 +91,7 @@ class BearerTokens:
     def _owner(self, given: str) -> str | None:
         """Compares with every token, each in constant time, so that timing tells nothing."""
         found = None
-        for name, token in self._tokens.items():
+        for token, name in self._owners.items():
             if hmac.compare_digest(token.encode(), given.encode()):
                 found = name
         return found
