@@ -64,6 +64,8 @@ lock: $(VENV)/.ready ## Makes the files of pinned versions anew.
 	@sed -i '/^agentfn @/d' infra/dev-requirements.txt
 	@CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --extra analyst --extra litellm --strip-extras --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --output-file functions/analyst/requirements.txt pyproject.toml
+	@CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --output-file tests/e2e/agents/steps/requirements.txt pyproject.toml
 
 sam:
 	@$(PYTHON) infra/tools.py sam

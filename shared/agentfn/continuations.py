@@ -6,6 +6,7 @@ A message holds ids and nothing else. It may come twice, late, or for a task tha
 import asyncio
 import contextlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -59,16 +60,19 @@ class Continuations:
 
     async def send(self, message: Continuation, delay: float = 0.0) -> None:
         """`delay` is in seconds; longer ones than SQS can hold are cut, and the run that comes of it waits again."""
-        seconds = min(LONGEST_DELAY, max(0, -int(-delay // 1)))
+        seconds = min(LONGEST_DELAY, max(0, math.ceil(delay)))
         await asyncio.to_thread(
             lambda: self._client().send_message(QueueUrl=self._url, MessageBody=message.body(), DelaySeconds=seconds)
         )
 
     async def hide(self, receipt: str, seconds: float) -> None:
-        """Until when a received message stays invisible: it comes back then, unless its run ends well before."""
+        """Until when a received message stays invisible: it comes back then, unless its run ends well before.
+
+        Rounded up: one that came back before the lease of its run ended would have to wait for it as a new message.
+        """
         await asyncio.to_thread(
             lambda: self._client().change_message_visibility(
-                QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=int(seconds)
+                QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=math.ceil(seconds)
             )
         )
 

@@ -33,8 +33,8 @@ LATER = 2.0  # seconds until the message comes again
 BROKEN = "The agent failed with an internal error. Its log has the details under task {task_id}."
 TOO_MANY = "The task was stopped after {runs} runs, the most that AGENTFN_MAX_RUNS allows."
 STUCK = (
-    "The task was stopped: {runs} runs in a row ended without finishing a step. A single model or tool call may need "
-    "more time than one run has; raise the function's timeout."
+    "The task was stopped: {runs} runs in a row ended without finishing a step. Either they died, which the log tells, "
+    "or a single model or tool call needs more time than one run has: then raise the function's timeout."
 )
 
 

@@ -131,8 +131,8 @@ def test_without_auth_nobody_is_let_in_by_oversight() -> None:
     with pytest.raises(ConfigurationError, match=r"AGENTFN_TOKENS_SECRET .*AGENTFN_AUTH=none"):
         Settings.load(HERE)
     assert Settings.load({**HERE, "AGENTFN_TOKENS_SECRET": "arn:x"}).auth == "bearer"
-    for given in (f'"{SECRET}"', f'["{SECRET}", "{SECRET}-2"]'):
-        assert Settings.load({**HERE, "AGENTFN_TOKENS": f'{{"ann": {given}}}'}).auth == "bearer"
+    for tokens in (f'"{SECRET}"', f'["{SECRET}", "{SECRET}-2"]'):
+        assert Settings.load({**HERE, "AGENTFN_TOKENS": f'{{"ann": {tokens}}}'}).auth == "bearer"
 
 
 BAD_TOKENS = [

@@ -48,7 +48,8 @@ class Caller:
     def post(self, body: str) -> httpx.Response:
         async def post() -> httpx.Response:
             async with self.http() as client:
-                return await client.post(self.url, content=body, headers={"Content-Type": "application/json"})
+                headers = {"Content-Type": "application/json", "A2A-Version": "1.0"}
+                return await client.post(self.url, content=body, headers=headers)
 
         return asyncio.run(post())
 
@@ -111,6 +112,11 @@ class ApiGateway(httpx.AsyncHTTPTransport):
             request.url = self._endpoint.copy_with(raw_path=path)
             request.headers["Host"] = request.url.netloc.decode()
         return await super().handle_async_request(request)
+
+
+def said(task: Task) -> str:
+    """The text of the agent's last message."""
+    return " ".join(part.text for part in task.status.message.parts)
 
 
 def csv(name: str, content: bytes) -> Part:

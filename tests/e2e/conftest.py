@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from a2a.types import Part
@@ -10,16 +12,14 @@ from a2a.types import Part
 from e2e.caller import Caller, csv
 from e2e.deployment import Account
 from e2e.emulation import ROOT, emulator
-from e2e.steps import STORAGE, Steps
+from e2e.steps import Steps, deploy_steps
 
 FOLDER = ROOT / ".e2e"
 CODE = "../functions/analyst"
 QUESTION = "How does mean body mass differ by species and sex? Chart it and write a report."
 PAUSE = 3.0
 """Seconds that the slow analyst's model takes for each of its five or more answers."""
-STEPS_CODE = "../tests/e2e/agents/steps"
-STEPS_PAUSE = 1.6
-"""Seconds that the model of the agent "steps" takes for each answer: a run of 8 seconds holds four or five."""
+STORAGE = "agentfn-storage"
 
 
 @pytest.fixture(scope="session")
@@ -55,13 +55,34 @@ def slow_analyst(account: Account, storage: str) -> Caller:
 
 
 @pytest.fixture(scope="session")
-def steps(account: Account, storage: str) -> Steps:
-    """An agent whose invocations end after 10 seconds, and whose continuations may fail twice."""
-    parameters = {"AgentName": "steps", "CodeUri": STEPS_CODE, "Model": "steps"}
-    built = account.build("infra/agent.yaml", "steps", **parameters)
-    outputs = account.deploy(built, "steps", **parameters, Timeout="10", RequestSeconds="5", MaxReceives="2")
-    account.set_variable(outputs["FunctionName"], "STEPS_PAUSE", str(STEPS_PAUSE))
-    return Steps(account, Caller(account.endpoint, outputs["Url"], account.token(outputs["TokenSecretArn"])), outputs)
+def steps_package(account: Account) -> Path:
+    """The agent in agents/steps, built; the template beside which its package lies."""
+    parameters = {"AgentName": "steps", "CodeUri": "../tests/e2e/agents/steps"}
+    return account.build("infra/agent.yaml", "steps", **parameters)
+
+
+@pytest.fixture(scope="session")
+def steps(account: Account, storage: str, steps_package: Path) -> Steps:
+    """One whose invocations end after 10 seconds, and whose continuations may fail twice."""
+    limits = {"Timeout": "10", "RequestSeconds": "8", "MaxReceives": "2"}
+    return deploy_steps(account, storage, steps_package, "steps", **limits)
+
+
+@pytest.fixture(scope="session")
+def patient_steps(account: Account, storage: str, steps_package: Path) -> Steps:
+    """One as the template has it: an invocation may take 15 minutes."""
+    return deploy_steps(account, storage, steps_package, "patient-steps")
+
+
+@pytest.fixture
+def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Says what was measured, although the test passes."""
+
+    def tell(text: str) -> None:
+        with capsys.disabled():
+            sys.stdout.write(f"\n    {text}\n    ")
+
+    return tell
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from a2a.types import Part, Task, TaskState
 
-from e2e.caller import Caller
+from e2e.caller import Caller, said
 from e2e.conftest import QUESTION
 from e2e.deployment import Account
 
@@ -39,7 +39,7 @@ def test_a_request_without_the_token_is_refused(analyst: Caller, token: str) -> 
 def test_a_blocking_send_with_a_table_brings_the_report(analyst: Caller, penguins: Part) -> None:
     task = analyst.send(QUESTION, penguins)
     task = analyst.wait(task, 60)  # a cold start may use up the request's time: then the queue ends the task
-    assert task.status.state == TaskState.TASK_STATE_COMPLETED, text(task)
+    assert task.status.state == TaskState.TASK_STATE_COMPLETED, said(task)
     files = downloads(task)
     assert {"report.md", "report.html"} <= set(files)
     assert any(name.endswith(".svg") for name in files)
@@ -55,7 +55,7 @@ def test_a_non_blocking_send_answers_at_once_and_ends_through_the_queue(analyst:
     assert task.status.state in {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
     assert not task.artifacts
     task = analyst.wait(task, 90)
-    assert task.status.state == TaskState.TASK_STATE_COMPLETED, text(task)
+    assert task.status.state == TaskState.TASK_STATE_COMPLETED, said(task)
     assert "report.md" in downloads(task)
 
 
@@ -73,7 +73,3 @@ def downloads(task: Task) -> dict[str, bytes]:
             assert "X-Amz-Algorithm=AWS4-HMAC-SHA256" in urlsplit(part.url).query
             files[part.filename] = answer.content
     return files
-
-
-def text(task: Task) -> str:
-    return " ".join(part.text for part in task.status.message.parts)

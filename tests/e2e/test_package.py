@@ -99,6 +99,12 @@ asyncio.run(main())
 """
 
 
+def test_an_agent_with_a_model_of_its_own_does_without_litellm(steps_package: Path) -> None:
+    package = steps_package.parent / "Function"
+    assert package.joinpath("agentfn").is_dir()
+    assert [name for name in ("litellm", "openai", "tiktoken") if package.joinpath(name).exists()] == []
+
+
 def test_it_can_be_built_for_arm(tmp_path: Path) -> None:
     python = ROOT / ".venv-sam" / "bin" / "python"
     places = [ROOT / "infra" / "build.py", ROOT / "functions" / "analyst", tmp_path]
