@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,16 +92,6 @@ class Steps:
         (message,) = answer["Messages"]
         found: dict[str, Any] = message
         return found
-
-    @contextmanager
-    def lease(self, seconds: float) -> Iterator[None]:
-        """For stories that would take too long otherwise. Nothing else may be under way at its begin and its end."""
-        function, name = self.outputs["FunctionName"], "AGENTFN_LEASE_SECONDS"
-        self.account.set_variable(function, name, str(seconds))
-        try:
-            yield
-        finally:
-            self.account.set_variable(function, name, "")
 
 
 def deploy_steps(account: Account, storage: str, built: Path, stack: str, **parameters: str) -> Steps:

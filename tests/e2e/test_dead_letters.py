@@ -28,16 +28,15 @@ def test_every_five_minutes_the_schedule_calls_for_a_sweep(steps: Steps) -> None
 def test_a_task_whose_every_run_dies_fails_and_its_message_is_kept_as_a_dead_letter(steps: Steps) -> None:
     redrive = json.loads(steps.queue("QueueUrl")["RedrivePolicy"])
     assert int(redrive["maxReceiveCount"]) == MAX_RECEIVES
-    with steps.lease(5):
-        task = steps.caller.send("die_again", wait=False)
-        eventually(lambda: steps.letters() == 1, 120)
-        letter = steps.letter()
-        assert json.loads(letter["Body"])["task"] == task.id
-        assert letter["Attributes"]["DeadLetterQueueSourceArn"] == steps.queue("QueueUrl")["QueueArn"]
-        assert int(letter["Attributes"]["ApproximateReceiveCount"]) >= MAX_RECEIVES
-        assert steps.caller.get(task).status.state == TaskState.TASK_STATE_WORKING
-        runs = steps.runs(task)
-        assert steps.sweep() == {"ended": 1, "resumed": 0}
+    task = steps.caller.send("die_again", wait=False)
+    eventually(lambda: steps.letters() == 1, 120)
+    letter = steps.letter()
+    assert json.loads(letter["Body"])["task"] == task.id
+    assert letter["Attributes"]["DeadLetterQueueSourceArn"] == steps.queue("QueueUrl")["QueueArn"]
+    assert int(letter["Attributes"]["ApproximateReceiveCount"]) >= MAX_RECEIVES
+    assert steps.caller.get(task).status.state == TaskState.TASK_STATE_WORKING
+    runs = steps.runs(task)
+    assert steps.sweep() == {"ended": 1, "resumed": 0}
     task = steps.caller.get(task)
     assert task.status.state == TaskState.TASK_STATE_FAILED
     assert "dead-letter queue" in said(task)
