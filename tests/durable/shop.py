@@ -9,7 +9,7 @@ from unittest.mock import patch
 from moto import mock_aws
 
 from agentfn.files import Bucket
-from agentfn.local.aws import make_resources
+from agentfn.local.aws import TABLE, make_resources
 from agentfn.store import Table, Tasks
 from agentfn.store.payload import Payloads
 from agentfn.wiring import client
@@ -40,6 +40,22 @@ class Shop:
     def run[T](self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(work)
 
+    def head(self, pk: str) -> dict[str, Any] | None:
+        key = {"pk": {"S": pk}, "sk": {"S": "head"}}
+        answer = client("dynamodb").get_item(TableName=self.resources.table, Key=key, ConsistentRead=True)
+        item: dict[str, Any] | None = answer.get("Item")
+        return item
+
+    def count(self, pk: str) -> int:
+        """How many items the table has under a key."""
+        answer = client("dynamodb").query(
+            TableName=self.resources.table,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": pk}},
+            Select="COUNT",
+        )
+        return int(answer["Count"])
+
     def items(self, pk: str) -> list[dict[str, Any]]:
         """All that the table has under a key, in the order of their sort keys."""
         found = client("dynamodb").query(
@@ -50,6 +66,12 @@ class Shop:
         )
         items: list[dict[str, Any]] = found["Items"]
         return items
+
+    def empty(self) -> None:
+        """As if it were new, without making its clients anew."""
+        self.now = 1_800_000_000.0
+        client("dynamodb").delete_table(TableName=self.resources.table)
+        client("dynamodb").create_table(TableName=self.resources.table, **TABLE)
 
     def clean(self) -> None:
         """What DynamoDB does, late, with what has expired."""

@@ -1,83 +1,49 @@
 """Several who work on the same tasks at once, in whatever order, against a model of what the store promises."""
 
-import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from a2a.types import Task, TaskState, TaskStatus
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import precondition, rule
 
-from agentfn.errors import ConflictError
-from agentfn.models import Turn
 from agentfn.outcome import with_status
 from agentfn.store import Head, MessageRecord
 from agentfn.store.events import status_event
 from agentfn.tools import FileRecord
-from durable.shop import AGENT, DAYS, Shop
+from durable.model import ENDS, OWNER, WAITS, Actors, Truth, holding, running, state_number, takeable, the_shop, waiting
+from durable.shop import AGENT, DAYS
 
 LEASE = 90.0
 SLACK, REST = 60.0, 600.0  # seconds; as the sweep has them
-OWNER = "alice"
-TASKS = ("t1", "t2", "t3")
-ENDS = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
-WAITS = ("INPUT_REQUIRED", "AUTH_REQUIRED")
+AT_ONCE = 2  # tasks that are worked on at the same time
+ACTORS = ("ann", "ben", "cid")
 
-actors = st.sampled_from(("ann", "ben", "cid"))
-task_ids = st.sampled_from(TASKS)
+actors = st.sampled_from(ACTORS)
+picks = st.integers(0, 99)  # one of those who can do something
 message_ids = st.sampled_from(("m1", "m2", "m3", "m4"))
-some_turns = st.sampled_from((0, 1, 1, 2, 5, 95))  # the last one takes two transactions
-endings = st.sampled_from(ENDS + WAITS)
+few_turns = st.integers(0, 3)
+many_turns = st.sampled_from((*(0, 1, 2, 3) * 8, 92))  # the last one takes two transactions
+endings = st.sampled_from((*ENDS, *WAITS * 3))
 
 
-@dataclasses.dataclass
-class Truth:
-    """What must be in the table of one task."""
+class Store(Actors):
+    """What the actors do; after each of it the table is compared with the model."""
 
-    expires: int
-    state: str
-    held: bool
-    lease_end: float
-    run: int
-    version: int = 1
-    turns: list[str] = dataclasses.field(default_factory=list)
-    files: int = 0
-    gone: bool = False
+    @precondition(lambda self: len(self.unfinished()) < AT_ONCE)
+    @rule(actor=actors, message_id=message_ids, here=st.booleans(), turns=few_turns)
+    def create(self, actor: str, message_id: str, here: bool, turns: int) -> None:
+        """Ids are new ones, as in life; messages may be old ones."""
+        self.send(actor, f"t{len(self.truths) + 1}", message_id, here, turns)
 
-    @property
-    def mark(self) -> tuple[int, int, int, bool]:
-        """What a writer must have read last for his write to count."""
-        return self.version, self.run, len(self.turns), self.held
+    @precondition(lambda self: self.alive() and self.said % 4 == 0)
+    @rule(actor=actors, pick=picks, message_id=message_ids, here=st.booleans())
+    def create_again(self, actor: str, pick: int, message_id: str, here: bool) -> None:
+        self.send(actor, self.alive()[pick % len(self.alive())], message_id, here, 1)
 
-    @property
-    def open(self) -> bool:
-        return self.state not in ENDS + WAITS
-
-
-class Store(RuleBasedStateMachine):
-    """Each actor keeps the head that he saw last of each task, however old it is, and writes with it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shop = Shop()
-        self.truths: dict[str, Truth] = {}
-        self.messages: dict[str, tuple[str, int]] = {}  # message id -> task id, expiry
-        self.seen: dict[tuple[str, str], tuple[Head, tuple[int, int, int, bool]]] = {}
-        self.runs: set[tuple[str, int]] = set()
-        self.said = 0
-
-    def teardown(self) -> None:
-        try:
-            for task_id in TASKS:
-                self.check(task_id)
-        finally:
-            self.shop.close()
-
-    # What the actors do.
-
-    @rule(actor=actors, task_id=task_ids, message_id=message_ids, here=st.booleans(), turns=some_turns)
-    def create(self, actor: str, task_id: str, message_id: str, here: bool, turns: int) -> None:
+    def send(self, actor: str, task_id: str, message_id: str, here: bool, turns: int) -> None:
         state = "WORKING" if here else "SUBMITTED"
         task = Task(id=task_id, context_id="c", status=TaskStatus(state=state_number(state)))
         head = Head(AGENT, OWNER, task, run=int(here), held=here, lease_end=self.shop.now + LEASE * here)
@@ -90,27 +56,28 @@ class Store(RuleBasedStateMachine):
             words = [turn.text for turn in spoken]
             self.truths[task_id] = Truth(expires, state, here, head.lease_end, int(here), turns=words)
             self.messages[message_id] = (task_id, expires)
-            self.given(task_id, made) if here else None
+            self.given(actor, made) if here else None
             self.remember(actor, made)
         self.check(task_id)
 
-    @rule(actor=actors, task_id=task_ids)
-    def look(self, actor: str, task_id: str) -> None:
+    @precondition(lambda self: self.truths)
+    @rule(looking=st.sets(actors, min_size=1), pick=picks)
+    def look(self, looking: set[str], pick: int) -> None:
+        task_id, truth = list(self.truths.items())[-1 - pick % min(AT_ONCE, len(self.truths))]
         found = self.shop.run(self.shop.tasks.load(OWNER, task_id))
-        truth = self.truths.get(task_id)
-        if truth is None or truth.gone or truth.expires <= self.shop.now:
+        if truth.expires <= self.shop.now:
             assert found is None
             return
         assert found is not None
         assert [turn.text for turn in found[1]] == truth.turns
-        self.remember(actor, found[0])
+        for actor in sorted(looking):
+            self.remember(actor, found[0])
 
-    @rule(actor=actors, task_id=task_ids)
-    def take(self, actor: str, task_id: str) -> None:
+    @precondition(lambda self: self.able(takeable))
+    @rule(pick=picks)
+    def take(self, pick: int) -> None:
         """Whoever sees an open task that nobody holds, by what he knows, takes it."""
-        head = self.head(actor, task_id)
-        if head is None or not head.open or head.held_at(self.shop.now):
-            return
+        actor, task_id, head = self.one(pick, takeable)
         until = self.shop.now + LEASE
         moved = head.task.status.state == TaskState.TASK_STATE_SUBMITTED
         taken = self.write(actor, head, self.shop.tasks.take(head, until))
@@ -118,16 +85,15 @@ class Store(RuleBasedStateMachine):
             truth = self.truths[task_id]
             truth.run, truth.held, truth.lease_end, truth.state = truth.run + 1, True, until, "WORKING"
             truth.version += moved
-            self.given(task_id, taken)
+            self.given(actor, taken)
             self.remember(actor, taken)
         self.check(task_id)
 
-    @rule(actor=actors, task_id=task_ids, turns=some_turns, file=st.booleans(), told=st.booleans())
-    def save(self, actor: str, task_id: str, turns: int, file: bool, told: bool) -> None:
-        """A step of whoever believes that he holds the task, be he long superseded."""
-        head = self.holding(actor, task_id)
-        if head is None:
-            return
+    @precondition(lambda self: self.able(holding))
+    @rule(pick=picks, turns=many_turns, file=st.booleans(), told=st.booleans())
+    def save(self, pick: int, turns: int, file: bool, told: bool) -> None:
+        """A step of whoever believes that he holds the task, be he long superseded. A file comes with a result."""
+        actor, task_id, head = self.one(pick, holding)
         until = self.shop.now + LEASE
         changes: dict[str, Any] = {"lease_end": until}
         if file:
@@ -136,7 +102,7 @@ class Store(RuleBasedStateMachine):
         if told:
             changes["task"] = with_status(head.task, TaskState.TASK_STATE_WORKING, "on it")
             changes["events"] = [status_event(changes["task"])]
-        spoken = self.speak(turns)
+        spoken = self.speak(max(turns, int(file)))
         saved = self.write(actor, head, self.shop.tasks.save(head, turns=spoken, **changes))
         if saved is not None:
             truth = self.truths[task_id]
@@ -145,11 +111,10 @@ class Store(RuleBasedStateMachine):
             self.remember(actor, saved)
         self.check(task_id)
 
-    @rule(actor=actors, task_id=task_ids)
-    def renew(self, actor: str, task_id: str) -> None:
-        head = self.holding(actor, task_id)
-        if head is None:
-            return
+    @precondition(lambda self: self.able(holding))
+    @rule(pick=picks)
+    def renew(self, pick: int) -> None:
+        actor, task_id, head = self.one(pick, holding)
         until = self.shop.now + LEASE
         renewed = self.write(actor, head, self.shop.tasks.renew(head, until))
         if renewed is not None:
@@ -157,11 +122,10 @@ class Store(RuleBasedStateMachine):
             self.remember(actor, renewed)
         self.check(task_id)
 
-    @rule(actor=actors, task_id=task_ids, rest=st.sampled_from((0.0, 30.0)))
-    def suspend(self, actor: str, task_id: str, rest: float) -> None:
-        head = self.holding(actor, task_id)
-        if head is None:
-            return
+    @precondition(lambda self: self.able(holding))
+    @rule(pick=picks, rest=st.sampled_from((0.0, 30.0)))
+    def suspend(self, pick: int, rest: float) -> None:
+        actor, task_id, head = self.one(pick, holding)
         until = self.shop.now + rest
         left = self.write(actor, head, self.shop.tasks.save(head, held=False, lease_end=until))
         if left is not None:
@@ -170,12 +134,20 @@ class Store(RuleBasedStateMachine):
             self.remember(actor, left)
         self.check(task_id)
 
-    @rule(actor=actors, task_id=task_ids, ending=endings, turns=some_turns)
-    def end(self, actor: str, task_id: str, ending: str, turns: int) -> None:
-        """Only a holder ends a task; anybody cancels one."""
-        head = self.head(actor, task_id) if ending == "CANCELED" else self.holding(actor, task_id)
-        if head is None:
-            return
+    @precondition(lambda self: self.able(holding))
+    @rule(pick=picks, ending=endings, turns=few_turns)
+    def end(self, pick: int, ending: str, turns: int) -> None:
+        actor, task_id, head = self.one(pick, holding)
+        self.finish(actor, task_id, head, ending, turns)
+
+    @precondition(lambda self: self.able(running))
+    @rule(pick=picks)
+    def cancel(self, pick: int) -> None:
+        """Anybody may, whoever holds the task."""
+        actor, task_id, head = self.one(pick, running)
+        self.finish(actor, task_id, head, "CANCELED", 0)
+
+    def finish(self, actor: str, task_id: str, head: Head, ending: str, turns: int) -> None:
         task = with_status(head.task, state_number(ending), "so it ends")
         spoken = self.speak(turns)
         write = self.shop.tasks.save(head, turns=spoken, task=task, events=[status_event(task)], held=False)
@@ -187,11 +159,31 @@ class Store(RuleBasedStateMachine):
             self.remember(actor, ended)
         self.check(task_id)
 
-    @rule(actor=actors, task_id=task_ids, message_id=message_ids)
-    def follow_up(self, actor: str, task_id: str, message_id: str) -> None:
-        head = self.head(actor, task_id)
-        if head is None or not head.waiting:
+    @precondition(lambda self: self.able(holding))
+    @rule(pick=picks, first=st.sampled_from(("renew", "suspend", "save")), late=st.booleans())
+    def race(self, pick: int, first: str, late: bool) -> None:
+        """Another one knows what the holder knows, and is slower."""
+        actor, task_id, head = self.one(pick, holding)
+        other = next(name for name in ACTORS if name != actor)
+        found = self.shop.run(self.shop.tasks.read(OWNER, task_id))
+        if found is None or found.terminal:
             return
+        self.remember(other, found)
+        self.shop.now += (LEASE + 1) * late
+        held = self.able(holding).index((actor, task_id, head))
+        {"renew": self.renew, "suspend": self.suspend, "save": self.save}[first](
+            **{"pick": held, **({"rest": 0.0} if first == "suspend" else {})},
+            **({"turns": 1, "file": False, "told": False} if first == "save" else {}),
+        )
+        if takeable(found, self.shop.now):
+            self.take(self.able(takeable).index((other, task_id, found)))
+        else:
+            self.cancel(self.able(running).index((other, task_id, found)))
+
+    @precondition(lambda self: self.able(waiting))
+    @rule(pick=picks, message_id=message_ids)
+    def follow_up(self, pick: int, message_id: str) -> None:
+        actor, task_id, head = self.one(pick, waiting)
         task = with_status(head.task, TaskState.TASK_STATE_SUBMITTED)
         spoken = self.speak(1)
         record = MessageRecord(message_id, task_id, "digest")
@@ -207,7 +199,24 @@ class Store(RuleBasedStateMachine):
             self.remember(actor, done)
         self.check(task_id)
 
-    @rule()
+    @precondition(lambda self: self.truths)
+    @rule(seconds=st.sampled_from((1.0, 31.0, 91.0, 91.0, 700.0)), sweep=st.booleans())
+    def pass_time(self, seconds: float, sweep: bool) -> None:
+        self.shop.now += seconds
+        if sweep:
+            self.sweep()
+
+    @precondition(lambda self: len(self.truths) > AT_ONCE)
+    @rule(deleted=st.booleans())
+    def expire(self, deleted: bool) -> None:
+        """All that there is; whether the table is quick to delete it or not."""
+        self.shop.now += DAYS * 24 * 3600
+        if deleted:
+            self.shop.clean()
+            for truth in self.truths.values():
+                truth.gone = True
+            self.seen = {who: seen for who, seen in self.seen.items() if who[0] == ACTORS[0]}  # one will try
+
     def sweep(self) -> None:
         """Finds the open tasks whose time is over, oldest first, and puts off those that nobody holds."""
         before = self.shop.now - SLACK
@@ -224,105 +233,21 @@ class Store(RuleBasedStateMachine):
                 due[task_id].lease_end = self.shop.now + REST
             self.check(task_id)
 
-    @rule(seconds=st.sampled_from((1.0, 31.0, 91.0, 700.0)))
-    def tick(self, seconds: float) -> None:
-        self.shop.now += seconds
 
-    @precondition(lambda self: len(self.truths) == len(TASKS))
-    @rule()
-    def expire(self) -> None:
-        self.shop.now += DAYS * 24 * 3600
-
-    @rule()
-    def clean(self) -> None:
-        self.shop.clean()
-        for truth in self.truths.values():
-            truth.gone |= truth.expires <= self.shop.now
-
-    # What must hold after each of them.
-
-    @invariant()
-    def no_two_could_write(self) -> None:
-        """Of all who believe that they hold a task, one at most is not yet superseded."""
-        for task_id, truth in self.truths.items():
-            believers = {
-                head.run for (_, own), (head, mark) in self.seen.items() if own == task_id and mark == truth.mark
-            }
-            assert len(believers) <= 1
-
-    def check(self, task_id: str) -> None:
-        """The table says of the task what the model says, down to each of its items."""
-        truth = self.truths.get(task_id)
-        items = self.shop.items(f"{AGENT}#{OWNER}#{task_id}")
-        if truth is None or truth.gone:
-            assert items == []
-            return
-        [head] = [item for item in items if item["sk"]["S"] == "head"]
-        turns = [item["sk"]["S"] for item in items if item["sk"]["S"].startswith("turn#")]
-        events = [item["sk"]["S"] for item in items if item["sk"]["S"].startswith("event#")]
-        assert turns == [f"turn#{number:06d}" for number in range(len(truth.turns))]
-        assert events == [f"event#{number:012d}" for number in range(1, truth.version + 1)]
-        assert head["state"]["S"] == f"TASK_STATE_{truth.state}"
-        mark = (int(head["version"]["N"]), int(head["run"]["N"]), int(head["turns"]["N"]), head["held"]["BOOL"])
-        assert mark == truth.mark
-        assert ("open_key" in head) == truth.open
-        assert ("lease_end" in head) == truth.open
-        if truth.open:
-            assert float(head["lease_end"]["N"]) == truth.lease_end
-
-    def attempt(self, work: Any, expected: bool) -> Head | None:
-        """The head after a write that the model expects to be accepted, or to be refused."""
-        try:
-            head: Head = self.shop.run(work)
-        except ConflictError:
-            assert not expected, "refused, though nobody had changed anything"
-            return None
-        assert expected, "accepted, though somebody else was faster"
-        return head
-
-    def write(self, actor: str, head: Head, work: Any, *, also: bool = True) -> Head | None:
-        task_id = head.task.id
-        truth = self.truths[task_id]
-        fresh = self.seen[actor, task_id][1] == truth.mark and not truth.gone and not head.terminal
-        return self.attempt(work, fresh and also)
-
-    def remember(self, actor: str, head: Head) -> None:
-        task_id = head.task.id
-        truth = self.truths[task_id]
-        assert (head.version, head.run, head.turns, head.held) == truth.mark
-        assert len(head.files) == truth.files
-        self.seen[actor, task_id] = (head, truth.mark)
-
-    def head(self, actor: str, task_id: str) -> Head | None:
-        return self.seen[actor, task_id][0] if (actor, task_id) in self.seen else None
-
-    def holding(self, actor: str, task_id: str) -> Head | None:
-        """The head, where its run is one that was given to this actor, as far as he knows."""
-        head = self.head(actor, task_id)
-        return head if head is not None and head.held else None
-
-    def given(self, task_id: str, head: Head) -> None:
-        assert (task_id, head.run) not in self.runs, "two have a run of the same number"
-        self.runs.add((task_id, head.run))
-
-    def known(self, message_id: str) -> bool:
-        return message_id in self.messages and self.messages[message_id][1] > self.shop.now
-
-    def speak(self, count: int) -> list[Turn]:
-        self.said += count
-        return [Turn("user", f"word {self.said - place}") for place in range(count)]
-
-
-def state_number(name: str) -> TaskState:
-    return TaskState.Value(f"TASK_STATE_{name}")  # type: ignore[return-value]
+@pytest.fixture(autouse=True, scope="module")
+def closing_time() -> Iterator[None]:
+    yield
+    the_shop().close()
+    the_shop.cache_clear()
 
 
 TestStore = pytest.mark.timeout(120)(Store.TestCase)
 TestStore.settings = settings(
-    max_examples=60,
+    max_examples=40,
     stateful_step_count=40,
     deadline=None,
     derandomize=True,
     database=None,
+    phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )

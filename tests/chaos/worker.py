@@ -1,0 +1,94 @@
+"""Execution environments as processes: forked off one that has imported everything, each with a loop of its own.
+
+python -m chaos.worker SOCKET DIARY, then on standard input a line "number skew" for each process that is wanted.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from functools import partial
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import Any
+
+from agentfn import runner, sweep, wiring
+from agentfn.a2a import sending
+from agentfn.handler import serve
+from agentfn.settings import Settings
+from agentfn.store import Head, Tasks
+from agentfn.testing import LambdaContext
+from chaos.clerk import HOLDER, clerk
+from chaos.diary import Diary
+from chaos.points import Points
+
+SERVICES = ("dynamodb", "s3", "sqs")
+
+
+def hurry() -> None:
+    """The one place where the product's times are made shorter than they are: a run has minutes, not hours.
+
+    Settings, as the lease, are made short by the environment; see `surroundings`.
+    """
+    sweep.SLACK = 5.0
+    sweep.REST = 20.0
+    sending.INSURANCE_SLACK = 1.0
+    runner.YOUNG = 20.0
+    runner.WATCH_SECONDS = 1.0
+
+
+class KnownRunner(runner.Runner):
+    """Lets model and tools know for which run they work."""
+
+    async def run(self, head: Head, *arguments: Any, **named: Any) -> Head:
+        HOLDER.set((head.task.id, head.run))
+        return await super().run(head, *arguments, **named)
+
+
+def work(number: int, skew: float, place: str, diary: Path) -> None:
+    """One environment's life: invocations from the parent, one at a time, until it hangs up."""
+    parent = Client(place, "AF_UNIX")
+    parent.send(os.getpid())
+    lock = threading.Lock()
+
+    def tell(what: str, answer: Any = None, struck: bool = False) -> None:
+        with lock:
+            parent.send((what, answer, struck))
+
+    points = Points(tell)
+    vars(wiring).update(Tasks=partial(Tasks, clock=lambda: time.time() + skew), Runner=KnownRunner)
+    doors = serve(clerk(Diary(diary), points), Settings.load(os.environ))
+    for service in SERVICES:
+        points.attach(wiring.client(service))
+    tell("ready")
+    while True:
+        event, seconds, order = _next(parent)
+        points.begin(order)
+        try:
+            answer = doors(event, LambdaContext(seconds))
+        except Exception as error:  # noqa: BLE001 - as Lambda does
+            answer = {"errorMessage": repr(error)}
+        tell("answer", answer, points.struck)
+
+
+def _next(parent: "Connection[Any, Any]") -> Any:
+    try:
+        return parent.recv()
+    except EOFError:
+        os._exit(0)
+
+
+def main(place: str, diary: str) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    hurry()
+    for service in SERVICES:
+        wiring.client(service)  # made once, and not connected yet: each process has its copy
+    for line in sys.stdin:
+        number, skew = line.split()
+        if os.fork() == 0:
+            work(int(number), float(skew), place, Path(diary))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
