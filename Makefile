@@ -7,7 +7,8 @@ QUESTION := How many penguins of each species are there, and how does mean body 
 	Chart it and write a report.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check static format lint types imports templates e2e build bench lock sam emulator clean
+.PHONY: help install demo test check static format lint types imports templates e2e chaos build bench lock sam \
+	emulator clean
 
 help: ## Shows this.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -50,6 +51,9 @@ templates: $(VENV)/.ready
 
 e2e: $(VENV)/.ready sam emulator ## Deploys to an emulator on this machine and talks to the agents over HTTP.
 	@$(BIN)/python -m pytest tests/e2e -o addopts= -o timeout=1200 -v --import-mode=importlib
+
+chaos: $(VENV)/.ready ## Kills, freezes and starves a thousand tasks, and looks whether any was lost. About a quarter of an hour.
+	@PYTHONPATH=tests $(BIN)/python -m chaos --tasks 1000 --faults 1000
 
 build: sam ## Builds the Lambda packages with the AWS SAM CLI, into .aws-sam/.
 	@.venv-sam/bin/sam build

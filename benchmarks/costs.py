@@ -3,8 +3,8 @@
     python benchmarks/costs.py [steps ...]
 
 A step is one turn of the model that calls one tool, and its result; a task is sent without waiting and runs in the
-queue's door. Each row is counted twice in the same run: as agentfn writes it, and as one who keeps the whole task in one
-item writes it, once a step.
+queue's door. Each row is counted twice in the same run: as agentfn writes it, and as one writes it who keeps the whole
+task in one item, once a step.
 """
 
 import json

@@ -90,12 +90,21 @@ class Doors:
             except (ValueError, KeyError, TypeError):
                 logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
                 continue
-            try:
-                await self._runner.resume(message, self._deadline(context))
-            except (BotoCoreError, ClientError, StorageError):
-                logger.exception("not resumed; the queue brings it back", task_id=message.task_id)
+            if not await self._resumed(message, context):
                 failures.append({"itemIdentifier": message.message_id})
         return {"batchItemFailures": failures}
+
+    async def _resumed(self, message: Continuation, context: LambdaContext) -> bool:
+        try:
+            await self._runner.resume(message, self._deadline(context))
+        except (BotoCoreError, ClientError):
+            logger.exception("not resumed; the queue brings it back", task_id=message.task_id)
+            await self._runner.put_back(message)
+            return False
+        except StorageError as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one
+            logger.error("not resumed: %s", error, task_id=message.task_id)
+            return False
+        return True
 
     def _deadline(self, context: LambdaContext) -> Deadline:
         return Deadline.of(context, reserve=self._settings.reserve_seconds)

@@ -29,6 +29,7 @@ CUT_OFF = "cut_off"  # the loop did not stop by itself: its calls may have taken
 YOUNG = 60.0  # seconds; the write that a message this young was sent for may still come
 SOON = (0.05, 0.15, 0.4)  # seconds between the first looks for it
 LATER = 2.0  # seconds until the message comes again
+BACK_SOON = 30.0  # seconds until a message comes again that AWS failed
 
 BROKEN = "The agent failed with an internal error. Its log has the details under task {task_id}."
 TOO_MANY = "The task was stopped after {runs} runs, the most that AGENTFN_MAX_RUNS allows."
@@ -70,6 +71,11 @@ class Runner:
             await self.queue.send(message, LATER)
             return
         logger.info("what this continuation was for was never written; it is dropped", task_id=message.task_id)
+
+    async def put_back(self, message: Continuation) -> None:
+        """Has the message come again soon, and not when the function's timeout is over, as far as AWS can be reached."""
+        with contextlib.suppress(BotoCoreError, ClientError):
+            await self.queue.hide(message.receipt, BACK_SOON)
 
     async def _find(self, message: Continuation) -> tuple[Head, list[Turn]] | None:
         """Head and transcript; None where the write that the message was sent for is not there."""

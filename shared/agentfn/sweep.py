@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agentfn.continuations import Continuation, DeadLetters
 from agentfn.deadline import Deadline
-from agentfn.errors import ConflictError
+from agentfn.errors import ConflictError, StorageError
 from agentfn.outcome import failed
 from agentfn.runner import Runner
 from agentfn.store import Head
@@ -65,5 +65,9 @@ class Sweep:
 
     async def _open(self, owner: str, task_id: str) -> Head | None:
         """The head, if the task needs a run and no run has it."""
-        head = await self.runner.tasks.read(owner, task_id)
+        try:
+            head = await self.runner.tasks.read(owner, task_id)
+        except StorageError as error:  # a later agentfn's task: left for it
+            logger.error("not swept: %s", error, task_id=task_id)
+            return None
         return head if head and head.open and not head.held_at(self.runner.tasks.clock()) else None

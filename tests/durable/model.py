@@ -14,6 +14,7 @@ from agentfn.store import Head
 from durable.shop import AGENT, Shop
 
 OWNER = "alice"
+SLACK, REST = 60.0, 600.0  # seconds; as the sweep has them
 ENDS = ("COMPLETED", "FAILED", "CANCELED", "REJECTED")
 WAITS = ("INPUT_REQUIRED", "AUTH_REQUIRED")
 
@@ -68,6 +69,22 @@ class Actors(RuleBasedStateMachine):
                 head.run for (_, own), (head, mark) in self.seen.items() if own == task_id and mark == truth.mark
             }
             assert len(believers) <= 1
+
+    def sweep(self) -> None:
+        """Finds the open tasks whose time is over, oldest first, and puts off those that nobody holds."""
+        before = self.shop.now - SLACK
+        found = [task_id for _, task_id in self.shop.run(self.shop.tasks.abandoned(before, 50))]
+        due = {task_id: truth for task_id, truth in self.truths.items() if truth.open and not truth.gone}
+        due = {task_id: truth for task_id, truth in due.items() if truth.lease_end < before}
+        assert sorted(found) == sorted(due)
+        assert [due[task_id].lease_end for task_id in found] == sorted(truth.lease_end for truth in due.values())
+        for task_id in found:
+            head = self.shop.run(self.shop.tasks.read(OWNER, task_id))
+            assert (head is None) == (due[task_id].expires <= self.shop.now)
+            if head is not None and not head.held:
+                self.shop.run(self.shop.tasks.renew(head, self.shop.now + REST))
+                due[task_id].lease_end = self.shop.now + REST
+            self.check(task_id)
 
     def check(self, task_id: str) -> None:
         """The table says of the task what the model says."""

@@ -1,4 +1,7 @@
-"""A process that dies, at whatever instruction: the task ends all the same, and nothing is done twice."""
+"""A process that dies, at whatever instruction: the task ends all the same, and nothing is done twice.
+
+More of it, with stages of their own, in `tests/durable`.
+"""
 
 import asyncio
 import itertools
@@ -10,7 +13,7 @@ import pytest
 
 from agentfn import Agent, tool
 from agentfn.models import Prompt, Turn
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, pause, rpc_event
+from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
 from conftest import Ledger, state_of, text_of
 from durable.reaper import Ward, When
@@ -155,20 +158,6 @@ def test_a_message_that_comes_twice_and_both_runs_die_still_books_once(
     assert ward.invoke(ward.letter(ward.reaper.sent[0])) == {"batchItemFailures": []}
     assert ward.only_task() == done
     assert ledger.entries.count("book 1") <= 1
-
-
-SUSPENDING = ["SendMessage", "TransactWriteItems", "TransactWriteItems", "SendMessage"]
-
-
-@pytest.mark.parametrize(("at", "when"), points(SUSPENDING)[4:])
-def test_a_run_that_dies_while_it_lets_go_for_lack_of_time_is_taken_up_again(play: Any, at: int, when: When) -> None:
-    """The insurance alone: the continuation was not sent, or is lost."""
-    model = ScriptedModel(pause(60), "Done.")
-    ward = Ward(play(model, request_seconds=1.2, reserve_seconds=0.5))
-    assert ward.invoke(ward.message("Hi!", wait=True), at=at, when=when) is None
-    model._script[0] = pause(0)
-    done = go_on(ward, 0, "queue")
-    assert text_of(done) == "Done."
 
 
 @pytest.mark.parametrize(("at", "when"), points(["GetItem", "TransactWriteItems"]))

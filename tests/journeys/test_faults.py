@@ -1,4 +1,4 @@
-"""What the chaos found, each as a story of its own."""
+"""AWS at its worst, each as a story of its own; the chaos tells them all at once."""
 
 from typing import Any
 

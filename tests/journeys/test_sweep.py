@@ -82,8 +82,10 @@ def test_a_poisoned_message_ends_in_the_dead_letters(play: Any) -> None:
     [message] = stage.receive()
     name = stage.resources.table
     client("dynamodb").delete_table(TableName=name)
+    stage.calls.clear()
     answer = stage.deliver(message)
     assert answer == {"batchItemFailures": [{"itemIdentifier": message["MessageId"]}]}
+    assert stage.calls["ChangeMessageVisibility"] == 1  # back in half a minute, not after the function's timeout
     policy = client("sqs").get_queue_attributes(QueueUrl=stage.resources.queue_url, AttributeNames=["RedrivePolicy"])
     assert json.loads(policy["Attributes"]["RedrivePolicy"])["maxReceiveCount"] == 5
 
@@ -108,3 +110,5 @@ def test_a_transcript_of_a_later_agentfn_is_left_for_it(play: Any) -> None:
         ExpressionAttributeValues={":later": {"N": "99"}},
     )
     assert stage.deliver(message)["batchItemFailures"]
+    set_lease(stage, task["id"], held=False, end=1000)
+    assert stage.sweep() == {"ended": 0, "resumed": 0}
