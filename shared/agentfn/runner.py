@@ -73,7 +73,7 @@ class Runner:
         logger.info("what this continuation was for was never written; it is dropped", task_id=message.task_id)
 
     async def put_back(self, message: Continuation) -> None:
-        """Has the message come again soon, and not when the function's timeout is over, as far as AWS can be reached."""
+        """Has the message come again soon, not when the function's timeout is over, as far as AWS can be reached."""
         with contextlib.suppress(BotoCoreError, ClientError):
             await self.queue.hide(message.receipt, BACK_SOON)
 
