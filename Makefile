@@ -7,7 +7,7 @@ QUESTION := How many penguins of each species are there, and how does mean body 
 	Chart it and write a report.
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check static format lint types imports templates e2e chaos build bench lock sam \
+.PHONY: help install demo test check static format lint types imports templates e2e chaos build bench mutants lock sam \
 	emulator clean
 
 help: ## Shows this.
@@ -59,8 +59,13 @@ build: sam ## Builds the Lambda packages with the AWS SAM CLI, into .aws-sam/.
 	@.venv-sam/bin/sam build
 	@cat .aws-sam/packages/*.txt
 
-bench: $(VENV)/.ready ## Measures what a step costs.
-	@$(BIN)/python benchmarks/steps.py
+bench: $(VENV)/.ready ## Measures what a step and a task cost, the overhead over a bare loop, and the pause between two runs.
+	@$(BIN)/python benchmarks/costs.py
+	@$(BIN)/python benchmarks/overhead.py
+	@$(BIN)/python benchmarks/resume.py
+
+mutants: $(VENV)/.ready ## Takes out one mechanism after the other, and shows which test notices. About two minutes.
+	@$(BIN)/python tests/durable/mutations.py
 
 lock: $(VENV)/.ready ## Makes the files of pinned versions anew.
 	@$(BIN)/pip-compile --quiet --extra dev --strip-extras --no-annotate --no-header --no-emit-index-url \

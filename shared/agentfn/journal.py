@@ -37,7 +37,7 @@ class Lease:
 
 @dataclass
 class Journal:
-    """The pen of the one run that holds a task. Every write renews the lease, and hides the queue's message as long.
+    """The pen of the one run that holds a task. Its writes keep the lease, and the queue's message hidden as long.
 
     A write that lost its race raises ConflictError: somebody cancelled the task, or took it over.
     """
@@ -113,15 +113,20 @@ class Journal:
             logger.warning("the queue's message could not be hidden: %s", error, task_id=self.head.task.id)
 
     def _old(self, until: float) -> bool:
-        return until - self.tasks.clock() <= self.lease.seconds * 2 / 3
+        """Whether it is worth a write to move that moment: by a third of a lease at least.
+
+        Each move is an entry of the index of open tasks, and near the deadline there is nothing to be gained.
+        """
+        return self._until() - until >= self.lease.seconds / 3
 
     async def _save(self) -> None:
         text, self._progress = self._progress, ""
+        kept: dict[str, Any] = {"lease_end": self._until()} if self._old(self.head.lease_end) else {}
         if not text:
-            await self._write(lease_end=self._until())
+            await self._write(**kept)
             return
         task, events = progressed(self.head.task, text)
-        await self._write(events, task=task, lease_end=self._until())
+        await self._write(events, task=task, **kept)
 
     async def _write(self, events: Iterable[StreamResponse] = (), **changes: Any) -> None:
         await _whole(self._commit(events, changes))

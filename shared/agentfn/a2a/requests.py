@@ -53,7 +53,7 @@ class AgentRequests(RequestHandler):
         """Answers at once where `return_immediately` says so, else when the task ends, waits, or time is up."""
         async with shielded(context):
             validate_history_length(params.configuration)
-            key = context.state["headers"].get("idempotency-key", "")
+            key = context.state["headers"].get("idempotency-key", "").strip()
             incoming = read_message(params.message, self._runner.agent, self._runner.settings, key)
             wait = not params.configuration.return_immediately
             sending = Sending(self._runner, context.user.user_name, context.state["lambda"], wait=wait)
