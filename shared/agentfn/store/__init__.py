@@ -2,8 +2,9 @@
 
 from agentfn.store.head import Head
 from agentfn.store.listing import Listing
+from agentfn.store.stream import DynamoEventStream
 from agentfn.store.table import Table
 from agentfn.store.tasks import MessageRecord, Tasks
 from agentfn.store.versioned import DynamoTaskStore
 
-__all__ = ["DynamoTaskStore", "Head", "Listing", "MessageRecord", "Table", "Tasks"]
+__all__ = ["DynamoEventStream", "DynamoTaskStore", "Head", "Listing", "MessageRecord", "Table", "Tasks"]

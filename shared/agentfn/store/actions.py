@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 from a2a.types import StreamResponse
-from google.protobuf.json_format import MessageToDict
+from google.protobuf.json_format import MessageToDict, ParseDict
 
 from agentfn.models import Turn
 from agentfn.store import keys
 from agentfn.store.head import Head
 from agentfn.store.payload import Payloads
-from agentfn.store.table import key
+from agentfn.store.table import Item, key
 
 Action = dict[str, dict[str, Any]]
 
@@ -75,6 +75,12 @@ def put_events(head: Head, events: list[StreamResponse], payloads: Payloads) -> 
         "expires": {"N": str(head.expires)},
     }
     return [{"Put": {"Item": item}}]
+
+
+def read_events(item: Item, payloads: Payloads) -> tuple[int, list[StreamResponse]]:
+    """What `put_events` wrote. May block."""
+    shapes = json.loads(payloads.unpack(item["events"]))
+    return keys.version_of(item["sk"]["S"]), [ParseDict(shape, StreamResponse()) for shape in shapes]
 
 
 def put_message(head: Head, message_id: str, digest: str, now: float) -> Action:

@@ -6,6 +6,7 @@ Every partition, in the table and in its indexes, starts with the agent's name: 
 
 HEAD = "head"
 TURN = "turn#"
+EVENT = "event#"
 MESSAGE = "message"
 
 
@@ -22,7 +23,12 @@ def turn(number: int) -> str:
 
 
 def event(version: int) -> str:
-    return f"event#{version:012d}"
+    return f"{EVENT}{version:012d}"
+
+
+def version_of(sk: str) -> int:
+    """What `event` made a key of."""
+    return int(sk.removeprefix(EVENT))
 
 
 def owned(agent: str, owner: str) -> str:

@@ -18,7 +18,7 @@ from a2a.types import StreamResponse, Task, TaskState, TaskStatus
 from agentfn.errors import ConflictError
 from agentfn.models import Turn
 from agentfn.store import keys
-from agentfn.store.actions import Action, put_events, put_head, put_message, put_turns, update_head
+from agentfn.store.actions import Action, put_events, put_head, put_message, put_turns, read_events, update_head
 from agentfn.store.events import now, snapshot, status_event
 from agentfn.store.head import Head
 from agentfn.store.payload import SPILL_ABOVE, Payloads
@@ -82,6 +82,19 @@ class Tasks:
         stored = [item["turn"] for item in items if item["sk"]["S"].startswith(keys.TURN)][: head.turns]
         texts = await asyncio.to_thread(lambda: [self.payloads.unpack(turn) for turn in stored])
         return head, [Turn.from_json(json.loads(text)) for text in texts]
+
+    async def events(self, owner: str, task_id: str, *, after: int) -> list[tuple[int, list[StreamResponse]]]:
+        """Version and events of each change after that version, in order."""
+        items = await self.table.query_all(
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :end",
+            ExpressionAttributeValues={
+                ":pk": {"S": keys.task(self.agent, owner, task_id)},
+                ":first": {"S": keys.event(after + 1)},
+                ":end": {"S": keys.EVENT + "~"},
+            },
+            ConsistentRead=True,
+        )
+        return await asyncio.to_thread(lambda: [read_events(item, self.payloads) for item in items])
 
     async def message(self, owner: str, message_id: str) -> MessageRecord | None:
         item = await self.table.get(keys.message(self.agent, owner, message_id), keys.MESSAGE)
