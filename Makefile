@@ -27,7 +27,7 @@ demo: $(VENV)/.ready ## Runs the analyst here on sample data, without an account
 	@$(BIN)/agentfn demo functions/analyst --file functions/analyst/data/penguins.csv --question "$(QUESTION)"
 
 test: $(VENV)/.ready ## Runs all tests that need no network, no account and no emulator.
-	@$(BIN)/python -m pytest $(PYTEST)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile $(PYTEST)
 
 check: static ## All that must hold before a change lands: format, lint, types, imports, templates, tests with coverage.
 	@$(MAKE) --no-print-directory test PYTEST="--cov --cov-report=term"
