@@ -1,7 +1,8 @@
 """What every door to a language model looks like."""
 
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from agentfn.models.turn import Reply, Turn
 
@@ -28,8 +29,8 @@ class Prompt:
     """One question to a model.
 
     `tools` are OpenAI function declarations. `tool_choice` is a wish: a door may drop it where the provider refuses it.
-    `timeout` is in seconds and covers the whole call, a first import included; a door gives up by then, whatever the
-    provider does.
+    So is `schema`, the JSON Schema that the reply's text is to follow. `timeout` is in seconds and covers the whole
+    call, a first import included; a door gives up by then, whatever the provider does.
     """
 
     system: str
@@ -38,6 +39,7 @@ class Prompt:
     tool_choice: Literal["auto", "required", "none"] = "auto"
     timeout: float = 60.0
     sampling: Sampling = field(default_factory=Sampling)
+    schema: dict[str, Any] | None = None
 
 
 class Model(Protocol):
@@ -51,3 +53,18 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     async def ask(self, prompt: Prompt) -> Reply: ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """A door that can also tell the text while it is produced."""
+
+    def stream(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
+        """The text in pieces, then the whole reply, which is the last item. Raises as `ask` does, midway too."""
+
+
+@runtime_checkable
+class KnowsTools(Protocol):
+    """A door that knows whether its model can call tools natively."""
+
+    async def calls_tools(self) -> bool: ...

@@ -28,6 +28,8 @@ class Turn:
     assistant turn before it; its text is never empty, because some providers refuse an empty result.
 
     `cut` says that the provider stopped an assistant turn at its length limit. `usage` is what that turn cost.
+    `thinking` holds a reasoning model's signed blocks as its provider wrote them: some want them back with the results
+    of the calls that came of them. `loop` names the inner loop that the turn belongs to; the task's own has no name.
     """
 
     role: Role
@@ -37,6 +39,8 @@ class Turn:
     name: str = ""
     cut: bool = False
     usage: "Usage | None" = None
+    thinking: tuple[dict[str, Any], ...] = ()
+    loop: str = ""
 
     def to_json(self) -> dict[str, Any]:
         shape: dict[str, Any] = {"role": self.role}
@@ -50,13 +54,18 @@ class Turn:
             shape["cut"] = True
         if self.usage is not None:
             shape["usage"] = self.usage.to_json()
+        if self.thinking:
+            shape["thinking"] = list(self.thinking)
+        if self.loop:
+            shape["loop"] = self.loop
         return shape
 
     @classmethod
     def from_json(cls, shape: dict[str, Any]) -> Self:
         calls = tuple(Call(*parts) for parts in shape.get("calls", ()))
         usage = Usage.from_json(shape["usage"]) if "usage" in shape else None
-        return cls(**{**shape, "calls": calls, "usage": usage})
+        thinking = tuple(shape.get("thinking", ()))
+        return cls(**{**shape, "calls": calls, "usage": usage, "thinking": thinking})
 
 
 @dataclass(frozen=True)
@@ -102,8 +111,11 @@ class Reply:
     calls: tuple[Call, ...] = ()
     usage: Usage = field(default_factory=Usage)
     finish: Finish = "stop"
+    thinking: tuple[dict[str, Any], ...] = ()
 
     @property
     def turn(self) -> Turn:
         text = self.text if self.text.strip() else ""
-        return Turn("assistant", text, self.calls, cut=self.finish == "length", usage=self.usage)
+        return Turn(
+            "assistant", text, self.calls, cut=self.finish == "length", usage=self.usage, thinking=self.thinking
+        )

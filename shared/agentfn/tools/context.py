@@ -1,6 +1,6 @@
 """What a tool is told beside its arguments."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -64,6 +64,32 @@ class Workspace(Protocol):
         """Takes note of a produced file that lies elsewhere."""
 
 
+class Outcome(Protocol):
+    """How an inner loop ended: `status` is "completed" where `text` is its answer, "failed" where it is the reason."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+
+class Inner(Protocol):
+    """Plays a loop inside a task's work, under a name of its own. Raises Paused where it must go on in another run."""
+
+    async def __call__(
+        self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
+    ) -> Outcome: ...
+
+
+class Paused(BaseException):
+    """Work that goes on in another run of the task, or waits for its user. Not an error: let it pass."""
+
+
+async def _no_inner(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
+    raise RuntimeError(f"there is no loop here that {name!r} could be run inside of")
+
+
 @dataclass(frozen=True)
 class Context:
     """Given to each tool that has a parameter annotated with it; the model does not see that parameter.
@@ -77,6 +103,7 @@ class Context:
     workspace: Workspace
     report: Callable[[str], None] = lambda text: None
     state: Mapping[str, Any] = field(default_factory=dict)
+    inner: Inner = _no_inner
 
     @property
     def idempotency_key(self) -> str:
@@ -101,3 +128,12 @@ class Context:
     def progress(self, text: str) -> None:
         """Tells the caller how far things are. Returns at once; may be called from any thread."""
         self.report(text)
+
+    async def run(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
+        """Asks the model in an inner loop of this call, with `instructions` as its system prompt and `tools` by name.
+
+        `name` tells it from the other inner loops of this call; several may run at once. What one has answered is
+        journaled: when the call is made again in another run, a finished inner loop gives its result at once and an
+        unfinished one goes on, given the same message. So this is for tools that are idempotent and asynchronous.
+        """
+        return await self.inner(f"{self.call_id}/{name}", message, instructions=instructions, tools=tools)
