@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from agentfn.errors import ConfigurationError
 from agentfn.models import Model, Sampling
-from agentfn.tools import FileInfo, Registry, Tool
+from agentfn.tools import FileInfo, Outcome, Registry, Tool, Toolkit
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 CLOCK = "It is {now:%A, %d %B %Y, %H:%M} ({zone})."
@@ -31,10 +31,18 @@ class Skill:
 
 
 class Work(Protocol):
-    """A task in the hands of an agent: what `Agent.execute_skill` works with."""
+    """A task in the hands of an agent: what `Agent.handle` and `Agent.execute_skill` work with."""
 
     @property
     def id(self) -> str: ...
+
+    @property
+    def skill(self) -> str:
+        """The id of the skill that the message names; empty where it names none."""
+
+    @property
+    def message(self) -> str:
+        """What the user asked for."""
 
     @property
     def files(self) -> tuple[FileInfo, ...]: ...
@@ -42,14 +50,29 @@ class Work(Protocol):
     def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Any]:
         """The loop over the task's transcript, as events. `tools` narrows it to those names."""
 
+    async def run(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
+        """An inner loop, journaled under its own name, which is its alone in the task. Several may run at once.
+
+        When the task goes on in another run, `handle` is called again from its start: a loop that was finished gives its
+        result at once, and one that was not goes on, given the same message. One that asks the user, or needs another
+        run, ends this one; that is no error and passes through as `Paused`, a BaseException.
+        """
+
+    def progress(self, text: str) -> Any:
+        """An event to yield: tells the caller how far things are."""
+
+    def completed(self, text: str, files: Iterable[str] | None = None) -> Any:
+        """The event to yield last. `files` are names of produced files; None hands over all of them."""
+
 
 class Agent:
     """Declared by keywords, or by a subclass that sets the same names: both give the same agent.
 
     `name` is what the agent's function, data and card are called. `instructions` is the system prompt: a text, a file
-    that holds one, or a function that makes it of the default, which says the date and the time. A text or a file is
-    put before the default; a function may do as it likes. `models` are the agent's own doors, chosen by their name in
-    AGENT_MODEL before litellm is asked. `modes` are the media types that a message's parts may have.
+    that holds one, or a function that makes it of the default: what the toolkits say, the date and the time. A text or
+    a file is put before the default; a function may do as it likes. `models` are the agent's own doors, chosen by their name in
+    AGENT_MODEL before litellm is asked. `compact_tools` leaves descriptions of parameters out of what the model is told,
+    which saves tokens with each call. `modes` are the media types that a message's parts may have.
 
     Raises ConfigurationError, naming what is wrong.
     """
@@ -58,11 +81,12 @@ class Agent:
     description: str = ""
     version: str = "0.1.0"
     instructions: Instructions = ""
-    tools: Sequence[Tool | Callable[..., Any]] = ()
+    tools: Sequence[Tool | Toolkit | Callable[..., Any]] = ()
     skills: Sequence[Skill] = ()
     models: Mapping[str, Callable[[], Model]] = {}
     sampling: Sampling = Sampling()
     force_first_tool: bool = False
+    compact_tools: bool = False
     input_modes: Sequence[str] = ("text/plain", "application/json", "application/octet-stream")
     output_modes: Sequence[str] = ("text/plain", "application/octet-stream")
 
@@ -77,6 +101,7 @@ class Agent:
             "models",
             "sampling",
             "force_first_tool",
+            "compact_tools",
             "input_modes",
             "output_modes",
         }
@@ -96,7 +121,8 @@ class Agent:
 
     def system(self, now: datetime) -> str:
         """The system prompt at `now`, which must have a time zone. Raises ConfigurationError for a missing file."""
-        default = CLOCK.format(now=now, zone=now.tzname())
+        clock = CLOCK.format(now=now, zone=now.tzname())
+        default = f"{self.registry.instructions}\n\n{clock}".strip()
         match self.instructions:
             case Path() as path:
                 text = path.read_text(encoding="utf-8")
@@ -105,6 +131,16 @@ class Agent:
             case make:
                 return make(default)
         return f"{text.strip()}\n\n{default}".strip()
+
+    async def handle(self, task: Work) -> AsyncGenerator[Any]:
+        """How the agent does a task: by default, the skill that its message names. Override it to do otherwise.
+
+        Yields events: those of `task.play()`, `task.progress(…)`, and last `task.completed(…)` or a loop's Final. It is
+        called anew in each run, so what it does between its loops must come out the same each time.
+        """
+        async with contextlib.aclosing(self.execute_skill(task.skill, task.message, task)) as events:
+            async for event in events:
+                yield event
 
     async def execute_skill(self, skill_id: str, message: str, task: Work) -> AsyncGenerator[Any]:
         """How the agent does one skill: by default, the loop with all its tools. Override it to do otherwise.

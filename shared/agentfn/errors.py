@@ -6,6 +6,7 @@
     ├── ModelError            the language model gave no answer
     │   ├── ModelUnavailable  for now: rate limit, overload, connection, timeout; may say when to come back
     │   └── ModelRefused      for good: key, name, request, content
+    │       └── ModelTooLong  the transcript is longer than the model takes
     ├── FileRefused           a file or source from outside that cannot be taken as it is
     ├── ConflictError         a write lost its race; the winner is in the table
     └── StorageError          the table or the bucket gave an answer that cannot be gone on with
@@ -40,6 +41,10 @@ class ModelUnavailable(ModelError):  # noqa: N818 - it reads as a state, like th
 
 class ModelRefused(ModelError):  # noqa: N818
     """No answer to this request, however often it is asked."""
+
+
+class ModelTooLong(ModelRefused):
+    """The transcript is longer than the model takes: a shorter one may pass."""
 
 
 class FileRefused(AgentfnError):  # noqa: N818

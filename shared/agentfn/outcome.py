@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from a2a.types import Artifact, Message, Part, Role, StreamResponse, Task, TaskState, TaskStatus
+from google.protobuf.json_format import MessageToDict
 
 from agentfn.loop import Result
 from agentfn.store.events import artifact_event, now, status_event
@@ -66,6 +67,12 @@ def ended(task: Task, result: Result, records: Iterable[FileRecord]) -> tuple[Ta
     return changed, [*(artifact_event(changed, item) for item in artifacts), status_event(changed)]
 
 
+def asking_loop(task: Task) -> str:
+    """The inner loop that a waiting task's question came from; empty where it was the task's own."""
+    summary: Any = MessageToDict(task.metadata).get("agentfn", {})
+    return str(summary.get("loop", ""))
+
+
 def artifact(record: FileRecord) -> Artifact:
     made = Artifact(artifact_id=record.key.rsplit("/", 1)[-1] or record.name, name=record.name)
     made.parts.append(file_part(record))
@@ -84,6 +91,10 @@ def _summary(result: Result) -> dict[str, Any]:
         summary["partial"] = True
     if result.auth_scheme:
         summary["auth_scheme"] = result.auth_scheme
+    if result.call:
+        summary["approval"] = {"tool": result.call.name, "arguments": result.call.arguments}
+    if result.loop:
+        summary["loop"] = result.loop
     if result.usage.total:
         summary["usage"] = result.usage.to_json()
     return summary

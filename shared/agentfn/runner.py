@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -15,13 +15,13 @@ from agentfn.errors import AgentfnError, ConflictError
 from agentfn.executing import TOO_LONG, Executing
 from agentfn.files import Bucket, TaskFiles
 from agentfn.journal import Journal, Lease
-from agentfn.loop import Event, Final, Loop, LoopLimits, Notice, Result
+from agentfn.loop import Loop, LoopLimits, Result
 from agentfn.models import Model, Turn
 from agentfn.settings import Settings
 from agentfn.store import Head, Tasks
 from agentfn.telemetry import logger
-from agentfn.tools import FileInfo
 from agentfn.tools.calling import Slots
+from agentfn.work import TaskWork
 
 WATCH_SECONDS = 2.0
 GRACE = 0.5  # seconds past the deadline that a loop gets to notice it
@@ -170,16 +170,7 @@ class Runner:
         if self.executor is not None:
             await self.executor.play(journal, self.bucket, interrupted=interrupted)
             return None
-        work = TaskWork(self, journal, turns, deadline, interrupted)
-        message = next((turn.text for turn in reversed(turns) if turn.role == "user"), "")
-        async with contextlib.aclosing(self.agent.execute_skill(journal.head.skill, message, work)) as events:
-            async for event in events:
-                if isinstance(event, Notice):
-                    logger.warning("%s", event.text, task_id=journal.head.task.id)
-                await journal.note(event)
-                if isinstance(event, Final):
-                    return event.result
-        raise AgentfnError(f"the skill {journal.head.skill!r} ended without a result")
+        return await self._work(journal, turns, deadline, interrupted).done_by(self.agent)
 
     async def _watch(self, journal: Journal) -> None:
         """Returns when somebody else has written to the task; keeps the lease until then."""
@@ -200,37 +191,21 @@ class Runner:
         with contextlib.suppress(ConflictError):
             await journal.fail(reason)
 
-
-@dataclass(frozen=True)
-class TaskWork:
-    """The task in an agent's hands (`agentfn.agent.Work`)."""
-
-    runner: Runner
-    journal: Journal
-    turns: list[Turn]
-    deadline: Deadline
-    interrupted: bool
-
-    @property
-    def id(self) -> str:
-        return self.journal.head.task.id
-
-    @property
-    def files(self) -> tuple[FileInfo, ...]:
-        return self.journal.files.files
-
-    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Event]:
-        runner, agent = self.runner, self.runner.agent
+    def _work(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> TaskWork:
+        agent = self.agent
         loop = Loop(
-            model=runner.model(),
-            tools=agent.registry if tools is None else agent.registry.only(tools),
-            system=agent.system(runner.now()) if instructions is None else instructions,
-            workspace=self.journal.files,
-            deadline=self.deadline,
-            slots=runner.slots,
-            task_id=self.id,
-            limits=runner.limits,
+            model=self.model(),
+            tools=agent.registry,
+            system=agent.system(self.now()),
+            workspace=journal.files,
+            deadline=deadline,
+            slots=self.slots,
+            task_id=journal.head.task.id,
+            limits=self.limits,
             sampling=agent.sampling,
+            protocol=self.settings.agent_protocol,
             force_first_tool=agent.force_first_tool,
+            compact=agent.compact_tools,
+            suspends=True,
         )
-        return loop.play(self.turns, interrupted=self.interrupted)
+        return TaskWork(journal, turns, loop, self.settings.max_parallel_loops, interrupted)

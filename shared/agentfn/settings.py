@@ -47,6 +47,7 @@ class Settings(BaseModel):
     agent_model_api_key: SecretStr | None = None
     agent_model_api_base: str | None = None
     agent_model_secret: str | None = None  # ARN of the secret whose string is the API key
+    agent_protocol: Literal["auto", "native", "json"] = "auto"  # how tools are called
 
     # Where things are.
     table: str
@@ -78,6 +79,12 @@ class Settings(BaseModel):
 
     # The loop.
     max_steps: Count = 40
+    max_tokens: Size | None = None  # of one task
+    max_cost: Annotated[float, Field(gt=0)] | None = None  # of one task, in US dollars
+    max_history_chars: Annotated[int, Field(ge=4_000)] = 400_000
+    max_history_tokens: Annotated[int, Field(ge=1_000)] | None = None
+    max_nudges: Annotated[int, Field(ge=0, le=10)] = 2
+    max_parallel_loops: Count = 4
     max_parallel_tools: Count = 8
     max_process_tools: Count = 16
     tool_seconds: Seconds = 120.0

@@ -93,7 +93,17 @@ def limits_of(settings: Settings) -> LoopLimits:
         parallel=settings.max_parallel_tools,
     )
     patience = Patience(settings.model_seconds, settings.model_retries)
-    return LoopLimits(settings.max_steps, settings.max_repeats, patience, tools)
+    return LoopLimits(
+        steps=settings.max_steps,
+        tokens=settings.max_tokens,
+        cost=settings.max_cost,
+        history_chars=settings.max_history_chars,
+        history_tokens=settings.max_history_tokens,
+        repeats=settings.max_repeats,
+        nudges=settings.max_nudges,
+        patience=patience,
+        tools=tools,
+    )
 
 
 @functools.cache

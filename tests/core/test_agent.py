@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -137,15 +137,14 @@ def test_a_function_does_with_the_default_as_it_likes(make: Callable[[], Agent],
 
 def test_a_skill_is_done_by_the_loop_unless_the_agent_says_otherwise() -> None:
     class Work:
-        id = "t"
-        files = ()
+        id, skill, message, files = "t", "", "Hi", ()
 
         async def play(self, **_: Any) -> Any:
             for event in ("one", "two"):
                 yield event
 
     async def play(agent: Agent) -> list[str]:
-        return [event async for event in agent.execute_skill("", "Hi", Work())]
+        return [event async for event in agent.handle(cast("Any", Work()))]
 
     class Other(Clerk):
         async def execute_skill(self, skill_id: str, message: str, task: Any) -> Any:

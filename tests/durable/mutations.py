@@ -124,8 +124,8 @@ MUTATIONS = (
     ),
     Mutation(
         "outcome unknown",
-        "loop/acting.py",
-        "if interrupted and not tool.idempotent:",
+        "loop/case.py",
+        "if self.interrupted and not self.tool.idempotent:",
         "if False:",
         TOOLS,
         "test_a_tool_with_effects_is_not_called_again",

@@ -93,7 +93,7 @@ def test_a_result_of_five_megabytes_is_cut_for_the_model_and_kept_whole() -> Non
 def test_a_model_that_is_to_see_five_megabytes_sees_them_also_in_the_next_run() -> None:
     """The turn itself is over the item's limit: it goes to a file, and comes back unseen."""
     model = ScriptedModel(calls("recite", size=5_000_000), calls("ask_user", question="Go on?"), "That was long.")
-    with Stage(AGENT, model, max_output_chars=6_000_000) as stage:
+    with Stage(AGENT, model, max_output_chars=6_000_000, max_history_chars=9_000_000) as stage:
         asked = stage.send("Recite!")
         assert max(size_of(item) for item in stage.items()) < ITEM
         assert any("/spill/" in name for name in files_of(stage))
@@ -106,7 +106,7 @@ def test_a_model_that_is_to_see_five_megabytes_sees_them_also_in_the_next_run() 
 def test_nine_hundred_kilobytes_of_transcript_are_no_item_and_no_answer_that_is_too_large() -> None:
     steps = [calls("report", size=300_000 + place) for place in range(3)]
     model = ScriptedModel(*steps, noise(900_000, 2))
-    with Stage(AGENT, model, max_output_chars=400_000) as stage:
+    with Stage(AGENT, model, max_output_chars=400_000, max_history_chars=9_000_000) as stage:
         task = stage.send("Report!")
         assert text_of(task) == noise(900_000, 2)
         assert max(size_of(item) for item in stage.items()) < ITEM

@@ -183,7 +183,7 @@ def test_a_turn_that_a_lifecycle_tool_ends_answers_all_its_calls(play: Any, ledg
 
 
 def test_an_empty_answer_never_completes_a_task(play: Any) -> None:
-    task = play(ScriptedModel(Reply(""), Reply("  \n"))).send("Go!")
+    task = play(ScriptedModel(Reply(""), Reply("  \n"), Reply(""))).send("Go!")
     assert state_of(task) == "failed"
     assert "empty answer" in text_of(task)
     assert text_of(play(ScriptedModel(Reply(""), "Second try.")).send("Go!")) == "Second try."

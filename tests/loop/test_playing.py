@@ -170,11 +170,14 @@ def test_what_a_model_refuses_for_good_ends_the_task_at_once_and_says_why(player
 
 
 def test_an_empty_answer_is_asked_for_again_and_remarked_on(player: Any) -> None:
-    events = player.play(ScriptedModel(Reply(""), Reply(" \n"), "Never said."))
-    assert [event.text for event in events if isinstance(event, Notice)] == ["the model gave an empty answer"] * 2
+    model = ScriptedModel(Reply("", usage=Usage(10, 1)), Reply(" \n", usage=Usage(10, 2)), Reply(""), "Never said.")
+    events = player.play(model)
+    assert ["Your reply was empty" in event.text for event in events if isinstance(event, Notice)] == [True] * 2
+    assert model.prompts[1].turns[-1].text.startswith("Your reply was empty")
     final = events[-1]
     assert isinstance(final, Final)
     assert (final.result.status, final.result.finish_reason) == ("failed", "empty_answer")
+    assert (final.result.usage.total, len(final.result.transcript)) == (23, 2)
 
 
 def test_steps_and_usage_count_from_the_users_last_word(player: Any) -> None:

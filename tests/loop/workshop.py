@@ -26,7 +26,7 @@ class Desk:
         self.kept: dict[str, tuple[FileRecord, bytes]] = {}
 
     @property
-    def files(self) -> tuple[FileInfo, ...]:
+    def files(self) -> tuple[FileRecord, ...]:
         return tuple(record for record, _ in self.kept.values())
 
     @property
@@ -138,6 +138,7 @@ class Player:
             slots=rest.pop("slots", None) or Slots(16),
             task_id="task",
             limits=limits,
+            suspends=rest.pop("suspends", True),
             **rest,
         )
 

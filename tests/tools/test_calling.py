@@ -6,14 +6,17 @@ import datetime
 import enum
 import json
 import threading
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from agentfn import Context, InputFile, ToolError, tool
+from agentfn import Context, File, InputFile, ToolError, tool
+from agentfn.tools import FolderWorkspace
 from agentfn.tools.arguments import Mistake
+from agentfn.tools.calling import Slots, ToolLimits, call_tool
 
 
 class Colour(enum.Enum):
@@ -155,9 +158,9 @@ def test_a_long_error_is_cut(call: Any) -> None:
     assert len(call(rant).render()) < 5_000
 
 
-def test_files_are_asked_for_by_name_and_come_as_paths(call: Any, tmp_path: Path) -> None:
+def test_files_are_asked_for_by_name_and_come_as_paths(call: Any, workspace: FolderWorkspace) -> None:
     for name in ("a.txt", "b.txt"):
-        (tmp_path / name).write_text(name)
+        workspace.attach(File(name, name.encode()))
 
     @tool
     def read(one: InputFile, more: list[InputFile] | None = None, none: InputFile | None = None) -> str:
@@ -166,12 +169,33 @@ def test_files_are_asked_for_by_name_and_come_as_paths(call: Any, tmp_path: Path
         return " ".join(path.read_text() for path in [one, *(more or [])])
 
     assert call(read, '{"one": "a.txt", "more": ["b.txt", "a.txt"], "none": null}').text == "a.txt b.txt a.txt"
-    mistake = call(read, '{"one": "a.txt", "more": ["c.txt"]}')
-    assert (mistake.kind, mistake.error) == ("tool_error", "there is no file 'c.txt'")
+    assert call(read, '{"one": "/tmp/a.txt", "more": []}').text == "a.txt"
+    for unknown in ('{"one": "a.txt", "more": ["c.txt"]}', '{"one": "c.txt"}'):
+        mistake = call(read, unknown)
+        assert (mistake.kind, mistake.error) == ("tool_error", "there is no file 'c.txt'; there are: a.txt, b.txt")
+    assert call(read, '{"one": "a.txt", "more": "b.txt"}').path == "$.more"
+    assert call(read, '{"one": null}').path == "$.one"
 
 
-def test_a_raw_schema_says_by_name_which_parameters_are_files(call: Any, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("hello")
+type Page = InputFile
+type Tree = dict[str, Tree] | int
+
+
+def test_files_are_found_inside_of_what_holds_them(call: Any, workspace: FolderWorkspace) -> None:
+    workspace.attach(File("a.txt", b"hello"))
+
+    @tool
+    def read(named: dict[str, InputFile], rows: list[list[InputFile | None]], page: Page, tree: Tree = 1) -> str:
+        """Reads."""
+        return named["x"].read_text() + str([[file and file.name for file in row] for row in rows]) + page.read_text()
+
+    assert read.files == {"named", "rows", "page"}
+    given = {"named": {"x": "a.txt"}, "rows": [["a.txt", None], []], "page": "dir/a.txt", "tree": {"a": {"b": 2}}}
+    assert call(read, json.dumps(given)).text == "hello[['a.txt', None], []]hello"
+
+
+def test_a_raw_schema_says_by_name_which_parameters_are_files(call: Any, workspace: FolderWorkspace) -> None:
+    workspace.attach(File("a.txt", b"hello"))
     schema = {"type": "object", "properties": {"file": {"type": "string"}, "word": {"type": "string"}}}
 
     @tool(schema=schema, files=["file"])
@@ -180,3 +204,35 @@ def test_a_raw_schema_says_by_name_which_parameters_are_files(call: Any, tmp_pat
         return f"{file.read_text()} {word}"
 
     assert call(read, '{"file": "a.txt", "word": "a.txt"}').text == "hello a.txt"
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_the_program_hands_its_tools_is_in_the_state(context: Context, asynchronous: bool) -> None:
+    @tool(name="greet")
+    def sync(context: Context) -> str:
+        """Greets."""
+        return f"Hi {context.state['user']}, {len(context.state)}, {context.output_chars}"
+
+    @tool(name="greet")
+    async def later(word: str = "", context: Context | None = None) -> str:
+        """Greets."""
+        assert context is not None
+        return str(sync(context))
+
+    made = later if asynchronous else sync
+    assert "context" not in json.dumps(made.schema)
+    told = dataclasses.replace(context, state={"user": "Ann"})
+    outcome = asyncio.run(call_tool(made, "{}", told, ToolLimits(output_chars=500), Slots(1)))
+    assert outcome.render() == "Hi Ann, 1, 500"
+
+
+@pytest.mark.parametrize("number", ["1" * 400, "-" + "9" * 4000, "1e999", "-1e400"])
+@pytest.mark.parametrize("hint", [int, float, Decimal, Annotated[float, Field(multiple_of=0.1)]])
+def test_a_number_beyond_all_bounds_is_a_value_or_a_mistake(call: Any, hint: Any, number: str) -> None:
+    def take(number: float) -> str:
+        """Takes."""
+        return "taken"
+
+    take.__annotations__["number"] = hint
+    outcome = call(tool(take), f'{{"number": {number}}}')
+    assert isinstance(outcome, Mistake) or outcome.text == "taken"

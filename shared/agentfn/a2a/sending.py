@@ -15,7 +15,7 @@ from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import ConflictError
 from agentfn.files import TaskFiles
 from agentfn.models import Turn
-from agentfn.outcome import with_status
+from agentfn.outcome import asking_loop, with_status
 from agentfn.runner import Runner
 from agentfn.store import Head, MessageRecord
 from agentfn.store.events import status_event
@@ -67,7 +67,8 @@ class Sending:
             return await self._same_message(records)
         self._check_follow_up(head, incoming)
         received = await self._received(incoming, head)
-        turn = Turn("user", incoming.prompt(received["files"][len(head.files) :]))
+        said = incoming.prompt(received["files"][len(head.files) :])
+        turn = Turn("user", said, loop=asking_loop(head.task))
         lease = self._lease()
         await self._insure(dataclasses.replace(head, version=head.version + 1), lease)
         changes = {**received, **self._held(head, lease)}

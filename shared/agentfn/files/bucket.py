@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from agentfn.errors import StorageError
-from agentfn.files.names import disposition
+from agentfn.tools.names import disposition
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

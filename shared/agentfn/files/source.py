@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes
 
 from agentfn.errors import FileRefused
-from agentfn.files.names import MEDIA_TYPE, safe_name
 from agentfn.tools import File
+from agentfn.tools.names import MEDIA_TYPE, safe_name
 
 
 def read_source(source: str, *, name: str = "", folder: Path | None = None, limit: int = 20 * 1024 * 1024) -> File:

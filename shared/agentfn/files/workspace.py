@@ -1,20 +1,18 @@
 """The files of one task in one run: in the bucket, and in the run's own folder as far as they were needed."""
 
-import itertools
 import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 from uuid import uuid4
 
 from agentfn.errors import ToolError
 from agentfn.files.bucket import Bucket
-from agentfn.files.names import safe_name, safe_type
-from agentfn.tools import File, FileInfo, FileRecord, Link
-
-Origin = Literal["attached", "produced", "hidden"]
+from agentfn.tools import File, FileInfo, FileRecord, Link, Origin
+from agentfn.tools.names import safe_name, safe_type
+from agentfn.tools.records import find_record, free_name
 
 
 class TaskFiles:
@@ -49,7 +47,7 @@ class TaskFiles:
         return tuple(self._records.values())
 
     @property
-    def files(self) -> tuple[FileInfo, ...]:
+    def files(self) -> tuple[FileRecord, ...]:
         return self.records
 
     @property
@@ -57,12 +55,7 @@ class TaskFiles:
         return tuple(record for record in self.records if record.origin == "produced")
 
     def local(self, name: str) -> Path:
-        """Exact names first, then base names: a model likes to put a path before a name."""
-        record = self._records.get(name) or self._records.get(safe_name(name, ""))
-        if record is None:
-            raise ToolError(f"there is no file {name!r}; there are: {', '.join(self._records) or 'none'}")
-        if record.url:
-            raise ToolError(f"{record.name} lies at {record.url} and is not fetched; hand on its address")
+        record = find_record(self._records, name)
         path = Path(self._temporary.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
         with self._lock:
             self._check_open()
@@ -76,7 +69,7 @@ class TaskFiles:
 
     def link(self, link: Link) -> FileInfo:
         with self._lock:
-            name = self._free(safe_name(link.name), "produced")
+            name = free_name(self._records, safe_name(link.name), "produced")
             kind = safe_type(link.media_type or File(name, b"").kind)
             self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
             return self._records[name]
@@ -90,24 +83,12 @@ class TaskFiles:
         key = f"{self._prefix}{origin}/{uuid4().hex}"
         with self._lock:
             self._check_open()
-            name = self._free(safe_name(file.name), origin)
+            name = free_name(self._records, safe_name(file.name), origin)
         self._bucket.put(key, content, kind, name)
         record = FileRecord(name, kind, len(content), origin, key)
         with self._lock:
             self._records[name] = record
         return record
-
-    def _free(self, name: str, origin: Origin) -> str:
-        """The name, numbered where another file has it. What a tool makes replaces what a tool made, nothing else:
-        two attached files of one name are two files, and none is lost to a tool's output.
-        """
-        stem, dot, suffix = name.rpartition(".")
-        start, end = (stem, dot + suffix) if stem else (name, "")
-        for free in itertools.chain([name], (f"{start} ({number}){end}" for number in itertools.count(2))):
-            holder = self._records.get(free)
-            if holder is None or (holder.origin == origin != "attached"):
-                return free
-        raise AssertionError("unreachable")
 
     def _check_open(self) -> None:
         if self._closed:

@@ -7,23 +7,30 @@ from agentfn.loop.events import (
     Notice,
     Progress,
     StepStarted,
+    TextDelta,
     ToolCalled,
     ToolsFinished,
 )
-from agentfn.loop.loop import Loop, LoopLimits
+from agentfn.loop.inner import InnerLoops
+from agentfn.loop.limits import LoopLimits
+from agentfn.loop.loop import Loop
+from agentfn.loop.protocol import ProtocolName
 from agentfn.loop.result import Result, Status
 
 __all__ = [
     "Event",
     "Final",
+    "InnerLoops",
     "Loop",
     "LoopLimits",
     "ModelTurn",
     "Notice",
     "Progress",
+    "ProtocolName",
     "Result",
     "Status",
     "StepStarted",
+    "TextDelta",
     "ToolCalled",
     "ToolsFinished",
 ]

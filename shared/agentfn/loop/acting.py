@@ -2,47 +2,46 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agentfn.deadline import Deadline
+from agentfn.loop.approval import read_verdict
 from agentfn.loop.asking import OutOfTime
+from agentfn.loop.case import TRUNCATED, UNKNOWN, Case
 from agentfn.loop.events import Event, Progress, ToolCalled, ToolResult, ToolsFinished
-from agentfn.loop.lifecycle import LIFECYCLE, Ending, Told
+from agentfn.loop.lifecycle import Ending, Told, result_of
 from agentfn.loop.rendering import Rendering
-from agentfn.loop.transcript import repeats
+from agentfn.loop.transcript import repeats, unanswered, verdict_on
 from agentfn.models import Call, Turn
-from agentfn.tools import Context, Registry, Tool, Workspace
+from agentfn.tools import Context, Inner, Output, Paused, Registry, Workspace
 from agentfn.tools.arguments import Mistake, read_arguments
 from agentfn.tools.calling import Slots, ToolLimits, call_tool
 from agentfn.tools.output import writable
 
 LINGER = 0.1  # seconds; results that come this close to one another share a save
 SHORTEST_START = {True: 1.0, False: 3.0}  # by idempotence: with less time left a call is not started
-NUDGE_AT = 3
 
 NOT_RUN = "Not run: the task ended in the same turn."
-TRUNCATED = Mistake("the reply was cut off at the output limit, so this call was not run; make it shorter", "truncated")
-UNKNOWN = Mistake(
-    "the run that made this call died before its result was saved: the outcome is unknown. "
-    "It may have taken effect; check before doing it again",
-    "outcome_unknown",
-)
+NOT_DONE = Mistake("the time was over before this call had a result", "out_of_time")
 
 
 @dataclass(frozen=True)
 class Acting:
-    """`interrupted` says that an earlier run may have started these calls and died; `cut` is the id of the call that
-    was cut off at the output limit, empty where none was.
-    """
+    """`loop` is the name of the loop that acts, `inner` what plays the inner loops of its tools."""
 
     tools: Registry
+    lifecycle: Registry
     workspace: Workspace
     deadline: Deadline
     limits: ToolLimits
     slots: Slots
     task_id: str
+    loop: str
     max_repeats: int
+    inner: Inner
+    state: Mapping[str, Any]
 
     def live(self, step: int, calls: Sequence[Call], cut: str) -> tuple[list[Event], tuple[str, Ending] | None]:
         """Runs the lifecycle calls among `calls`; the first ending wins, and nothing after it is run."""
@@ -50,7 +49,7 @@ class Acting:
         for call in calls:
             if ending is not None:
                 results.append(_answer(call, NOT_RUN))
-            elif call.name in LIFECYCLE:
+            elif call.name in self.lifecycle:
                 outcome = (_answer(call, TRUNCATED), None) if call.id == cut else self._live(call)
                 results.append(outcome[0])
                 told += [Progress(step, outcome[1].text)] if isinstance(outcome[1], Told) else []
@@ -60,10 +59,12 @@ class Acting:
             results += [_answer(call, NOT_RUN) for call in calls if call.id not in done]
         return [*told, *([ToolsFinished(step, tuple(results), ran=False)] if results else [])], ending
 
-    async def run(
-        self, step: int, calls: Sequence[Call], turns: Sequence[Turn], *, interrupted: bool, cut: str
-    ) -> AsyncGenerator[Event]:
-        """Runs ordinary calls. Raises OutOfTime, after telling what ended, where some must wait for another run."""
+    async def run(self, step: int, turns: Sequence[Turn], *, interrupted: bool, cut: str) -> AsyncGenerator[Event]:
+        """Runs the calls that have no result yet, but for those that wait for the user's word.
+
+        `interrupted` says that an earlier run may have started them and died; `cut` is the id of the call that was cut
+        off at the output limit. Raises OutOfTime, after telling what ended, where some must wait for another run.
+        """
         events: asyncio.Queue[Progress | asyncio.Task[ToolResult | None]] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
@@ -73,10 +74,12 @@ class Acting:
         narrow = asyncio.Semaphore(self.limits.parallel)
         running: list[asyncio.Task[ToolResult | None]] = []
         try:
-            for call in calls:
+            for call in unanswered(turns):
+                case = self._case(call, turns, interrupted=interrupted, cut=call.id == cut)
+                if case.waits(self.max_repeats, self.limits.argument_chars):
+                    continue
                 yield ToolCalled(step, call)
-                refusal = self._refusal(call, turns, interrupted=interrupted, cut=call.id == cut)
-                running.append(loop.create_task(self._one(call, refusal, repeats(turns, call), narrow, report)))
+                running.append(loop.create_task(self._one(case, narrow, report)))
                 running[-1].add_done_callback(events.put_nowait)
             async for event in _grouped(step, events, len(running)):
                 yield event
@@ -87,8 +90,13 @@ class Acting:
         if any(task.result() is None for task in running):
             raise OutOfTime
 
+    @staticmethod
+    def unfinished(step: int, calls: Sequence[Call], why: Mistake) -> ToolsFinished:
+        """The results of calls that no run will go on with."""
+        return ToolsFinished(step, tuple(_answer(call, why) for call in calls))
+
     def _live(self, call: Call) -> tuple[ToolResult, Ending | Told | None]:
-        tool = LIFECYCLE.get(call.name)
+        tool = self.lifecycle.get(call.name)
         assert tool is not None
         arguments = read_arguments(call.arguments, tool, self.limits.argument_chars)
         if isinstance(arguments, Mistake):
@@ -99,51 +107,51 @@ class Acting:
         if unknown:
             text = f"no such file: {', '.join(unknown)}; there are: {', '.join(sorted(known)) or 'none'}"
             return _answer(call, Mistake(text, "unknown_file")), None
-        return _answer(call, "Done." if isinstance(outcome, Ending) else "The user was told."), outcome
+        return _answer(call, result_of(outcome)), outcome
 
-    def _refusal(self, call: Call, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> Mistake | None:
-        tool = self.tools.get(call.name)
-        if cut:
-            return TRUNCATED
-        if tool is None:
-            names = ", ".join([*self.tools.names, *LIFECYCLE.names])
-            return Mistake(f"there is no tool {call.name!r}; there are: {names}", "unknown_tool")
-        if interrupted and not tool.idempotent:
-            return UNKNOWN
-        if repeats(turns, call) >= self.max_repeats:
-            return Mistake(
-                "this very call was made too often; its result will not change. Go on without it", "repeated"
-            )
-        return None
+    def _case(self, call: Call, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> Case:
+        words = verdict_on(turns, call)
+        verdict = None if words is None else read_verdict(words)
+        return Case(call, self.tools.get(call.name), repeats(turns, call), verdict, cut, interrupted)
 
-    async def _one(
-        self,
-        call: Call,
-        refusal: Mistake | None,
-        before: int,
-        narrow: asyncio.Semaphore,
-        report: Callable[[str], None],
-    ) -> ToolResult | None:
+    async def _one(self, case: Case, narrow: asyncio.Semaphore, report: Callable[[str], None]) -> ToolResult | None:
         """The result of one call; None where it has to wait for a run with more time."""
-        tool = self.tools.get(call.name)
+        call, tool = case.call, case.tool
+        refusal = case.refusal(self.max_repeats, [*self.tools.names, *self.lifecycle.names])
         if refusal is not None or tool is None:
-            return _answer(call, refusal or TRUNCATED)
+            return _answer(call, refusal or UNKNOWN)
         async with narrow:
             if self.deadline.left() < SHORTEST_START[tool.idempotent]:
                 return None
             started = time.monotonic()
-            context = Context(self.task_id, call.id, self.deadline, self.workspace, report)
-            outcome = await call_tool(tool, call.arguments, context, self.limits, self.slots)
+            try:
+                outcome = await call_tool(
+                    tool, case.approved().arguments, self._context(call, report), self.limits, self.slots
+                )
+            except Paused:  # by an inner loop
+                return None
             if isinstance(outcome, Mistake) and outcome.kind == "timed_out" and self.deadline.passed:
-                return self._interrupted(call, tool)
-            rendering = Rendering(self.workspace, self.limits.output_chars)
-            text = await asyncio.to_thread(rendering, call, outcome)
-        if before + 1 >= NUDGE_AT:
-            text += f"\n(This is the same call as the last {before}; calling it again will not help.)"
-        return _answer(call, text, isinstance(outcome, Mistake), time.monotonic() - started)
+                return None if tool.idempotent else _answer(call, UNKNOWN)
+            text = await Rendering(self.workspace, self.limits.output_chars)(self._id(call), outcome)
+        told = "\n".join([text, *case.notes()])
+        summary = self.tools.summary(call.name, outcome) if isinstance(outcome, Output) else ""
+        return _answer(call, told, isinstance(outcome, Mistake), time.monotonic() - started, summary)
 
-    def _interrupted(self, call: Call, tool: Tool) -> ToolResult | None:
-        return None if tool.idempotent else _answer(call, UNKNOWN)
+    def _context(self, call: Call, report: Callable[[str], None]) -> Context:
+        return Context(
+            self.task_id,
+            self._id(call),
+            self.deadline,
+            self.workspace,
+            report,
+            self.state,
+            self.inner,
+            self.limits.output_chars,
+        )
+
+    def _id(self, call: Call) -> str:
+        """The call's id, unique among all loops of the task."""
+        return f"{self.loop}/{call.id}" if self.loop else call.id
 
 
 async def _grouped(
@@ -178,7 +186,9 @@ async def _before(
         return None
 
 
-def _answer(call: Call, text: str | Mistake, error: bool = False, seconds: float = 0.0) -> ToolResult:
+def _answer(
+    call: Call, text: str | Mistake, error: bool = False, seconds: float = 0.0, summary: str = ""
+) -> ToolResult:
     mistaken = isinstance(text, Mistake)
     words = text.render() if isinstance(text, Mistake) else text
-    return ToolResult(call, Turn("tool", words, call_id=call.id, name=call.name), error or mistaken, seconds)
+    return ToolResult(call, Turn("tool", words, call_id=call.id, name=call.name), error or mistaken, seconds, summary)

@@ -1,37 +1,57 @@
 """What a loop tells while it plays. Every event serialises to JSON.
 
 `turns` are new entries of the transcript. Whoever listens keeps them: at once, before asking for the next event, where
-the event is `urgent` (a tool with effects runs next, or has run), else with the next save.
+the event is `urgent` (a tool with effects runs next, or has run), else with the next save. `loop` names the inner loop
+that tells; the task's own has no name.
 """
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agentfn.loop.result import Result
 from agentfn.models import Call, Turn
+from agentfn.models.turn import Finish
 
 
 @dataclass(frozen=True)
 class Event:
     kind: ClassVar[str] = "event"
     step: int
+    loop: str = field(default="", kw_only=True)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        return ()
+        turns = self._turns()
+        return tuple(dataclasses.replace(turn, loop=self.loop) for turn in turns) if self.loop else turns
 
     @property
     def urgent(self) -> bool:
         return False
 
+    def _turns(self) -> tuple[Turn, ...]:
+        return ()
+
     def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
+        shape = {name: _plain(value) for name, value in vars(self).items() if name != "loop" or value}
+        return {"kind": self.kind, **shape}
 
 
 @dataclass(frozen=True)
 class StepStarted(Event):
     kind: ClassVar[str] = "step_started"
+
+
+@dataclass(frozen=True)
+class TextDelta(Event):
+    """A piece of the text that the model is producing. It goes to `offset` of that turn's text, in characters.
+
+    Whatever was told past there before is void: a stream that broke may come out differently the second time.
+    """
+
+    kind: ClassVar[str] = "text_delta"
+    text: str
+    offset: int
 
 
 @dataclass(frozen=True)
@@ -41,14 +61,14 @@ class ModelTurn(Event):
     kind: ClassVar[str] = "model_turn"
     turn: Turn
     acts: bool
+    finish: Finish = "stop"
 
-    @property
-    def turns(self) -> tuple[Turn, ...]:
+    def _turns(self) -> tuple[Turn, ...]:
         return (self.turn,)
 
     @property
     def urgent(self) -> bool:
-        return self.acts
+        return self.acts or bool(self.loop)
 
 
 @dataclass(frozen=True)
@@ -59,12 +79,16 @@ class ToolCalled(Event):
 
 @dataclass(frozen=True)
 class ToolResult:
-    """`turn` answers `call`. `seconds` is how long it took; `error` whether the model was told of a mistake."""
+    """`turn` answers `call`. `seconds` is how long it took; `error` whether the model was told of a mistake.
+
+    `summary` is one line for whoever watches, as "3 matches".
+    """
 
     call: Call
     turn: Turn
     error: bool = False
     seconds: float = 0.0
+    summary: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,8 +99,7 @@ class ToolsFinished(Event):
     results: tuple[ToolResult, ...]
     ran: bool = True
 
-    @property
-    def turns(self) -> tuple[Turn, ...]:
+    def _turns(self) -> tuple[Turn, ...]:
         return tuple(result.turn for result in self.results)
 
     @property

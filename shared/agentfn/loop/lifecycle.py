@@ -9,6 +9,9 @@ from agentfn.tools import Registry, tool
 from agentfn.tools.arguments import read_arguments
 
 MOST_CHARS = 200_000  # of an answer
+DONE = "Done."
+ASKED = "The user was asked; the answer follows."
+TOLD = "The user was told."
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,20 @@ def report_progress(text: str) -> Told:
         text: What was done or what comes next.
     """
     return Told(text)
+
+
+def result_of(outcome: Ending | Told) -> str:
+    """What the model reads as the result of a lifecycle tool."""
+    if isinstance(outcome, Told):
+        return TOLD
+    return ASKED if outcome.status in ("input_required", "auth_required") else DONE
+
+
+def ending_of(call: Call, result: str) -> Ending | None:
+    """The ending that a lifecycle call brought about, told by its result; None where it brought none."""
+    tool = LIFECYCLE.get(call.name)
+    arguments = read_arguments(call.arguments, tool, MOST_CHARS) if tool and result in (DONE, ASKED) else None
+    return tool(**arguments) if tool and isinstance(arguments, dict) else None
 
 
 def answer_in(calls: Iterable[Call]) -> str:

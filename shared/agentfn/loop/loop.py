@@ -1,59 +1,69 @@
 """The loop: ask the model, run the tools it asks for, until it is done or a limit is met."""
 
+import asyncio
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ModelError
-from agentfn.loop.acting import Acting
-from agentfn.loop.asking import OutOfTime, Patience, ask
+from agentfn.loop.acting import NOT_DONE, Acting
+from agentfn.loop.asking import Asking, OutOfTime
+from agentfn.loop.ending import already_ended, answered, ended, waits
 from agentfn.loop.events import Event, Final, ModelTurn, StepStarted
-from agentfn.loop.lifecycle import LIFECYCLE, answer_in
+from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.loop.limits import LoopLimits
+from agentfn.loop.protocol import ProtocolName, protocol_for
 from agentfn.loop.result import Result
+from agentfn.loop.speaking import Speaking
 from agentfn.loop.tally import Tally
-from agentfn.loop.transcript import distinct, steps_taken, unanswered, whole
-from agentfn.models import Model, Prompt, Reply, Sampling, Turn
-from agentfn.tools import FileInfo, Registry, Workspace
-from agentfn.tools.calling import Slots, ToolLimits
+from agentfn.loop.transcript import cut_call, steps_taken, unanswered, usage_of
+from agentfn.models import Model, Prompt, Sampling, Turn, Usage
+from agentfn.tools import FolderWorkspace, Inner, Registry, Workspace
+from agentfn.tools.calling import Slots
+from agentfn.tools.context import no_inner
+from agentfn.tools.more import read_more
 
-CLOSING = (
-    "The limit of {steps} steps is reached and tools are off. Give the best answer that what you have found so far "
-    "allows, and say what is missing."
-)
-EMPTY = "The model gave an empty answer, {times} times in a row."
-EMPTY_TRIES = 2
-FILTERED = "The model's provider stopped the answer with its content filter."
-
-
-@dataclass(frozen=True)
-class LoopLimits:
-    steps: int = 40
-    repeats: int = 6
-    patience: Patience = field(default_factory=Patience)
-    tools: ToolLimits = field(default_factory=ToolLimits)
+A_DAY = 86_400.0
+TOO_LATE = "The time was over before there was an answer."
 
 
 @dataclass(frozen=True)
 class Loop:
-    """One agent's loop over one task's transcript.
+    """One agent's loop over one transcript.
 
-    `force_first_tool` makes the model call a tool in the first step of a fresh conversation. `slots` is shared by all
-    loops of the process.
+    `suspends` says that another run can go on where this one stops: out of time it then ends "suspended", else with a
+    closing call. `spent` gives what the whole task has cost so far, of this loop's turns. `force_first_tool` makes the
+    model call a tool in the first step of a fresh conversation. `slots` is shared by all loops of a process, `name`
+    tells an inner loop from the others of its task, and `inner` is what plays those of this loop's tools.
     """
 
     model: Model
-    tools: Registry
-    system: str
-    workspace: Workspace
-    deadline: Deadline
-    slots: Slots
-    task_id: str
+    tools: Registry = field(default_factory=Registry)
+    system: str = ""
+    workspace: Workspace = field(default_factory=FolderWorkspace)
+    deadline: Deadline = field(default_factory=lambda: Deadline.after(A_DAY))
+    slots: Slots = field(default_factory=lambda: Slots(16))
+    task_id: str = "task"
+    name: str = ""
     limits: LoopLimits = field(default_factory=LoopLimits)
     sampling: Sampling = field(default_factory=Sampling)
+    protocol: ProtocolName = "auto"
+    lifecycle: Registry = LIFECYCLE
     force_first_tool: bool = False
+    compact: bool = False
+    stream: bool = False
+    suspends: bool = False
+    spent: Callable[[Sequence[Turn]], Usage] = usage_of
+    state: Mapping[str, Any] = field(default_factory=dict)
+    inner: Inner = no_inner
+
+    def run_sync(self, message: str | Sequence[Turn]) -> Result:
+        """`run` for scripts, in an event loop of its own. `message` is the user's words, or a transcript."""
+        return asyncio.run(self.run([Turn("user", message)] if isinstance(message, str) else message))
 
     async def run(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> Result:
         """Plays to the end and returns how it ended."""
@@ -72,106 +82,121 @@ class Loop:
         tally = Tally(transcript)
         step = steps_taken(tally.turns)
         try:
-            async with contextlib.aclosing(self._steps(tally, interrupted)) as events:
+            async with contextlib.aclosing(self._to_the_end(tally, interrupted)) as events:
                 async for event in events:
                     step = event.step
                     yield event
-            return
-        except OutOfTime as pause:
-            result = tally.result("suspended", "", "out_of_time", resume_in=pause.resume_in)
         except ModelError as error:
-            result = tally.result("failed", str(error), "model_error")
-        for event in (*tally.notices(), Final(step, result)):
-            yield event
+            yield Final(step, tally.result("failed", str(error), "model_error"))
 
-    async def _steps(self, tally: Tally, interrupted: bool) -> AsyncGenerator[Event]:
-        acting = self._acting()
+    async def _to_the_end(self, tally: Tally, interrupted: bool) -> AsyncGenerator[Event]:
+        """The steps, and what becomes of them when the time is over."""
+        step = steps_taken(tally.turns)
+        speaking = await self._speaking()
+        try:
+            async with contextlib.aclosing(self._steps(tally, speaking, interrupted)) as events:
+                async for event in events:
+                    step = event.step
+                    yield event
+        except OutOfTime as pause:
+            if self.suspends:
+                yield Final(step, tally.result("suspended", "", "out_of_time", resume_in=pause.resume_in))
+                return
+            if calls := unanswered(tally.turns):
+                yield tally.keep(Acting.unfinished(step, calls, NOT_DONE))
+            async with contextlib.aclosing(self._last_words(tally, speaking, steps_taken(tally.turns) + 1)) as events:
+                async for event in events:
+                    yield event
+
+    async def _steps(self, tally: Tally, speaking: Speaking, interrupted: bool) -> AsyncGenerator[Event]:
+        if result := already_ended(tally, self.limits, self.workspace.produced):
+            yield Final(steps_taken(tally.turns), result)
+            return
+        deadline = self._working()
+        acting = self._acting(speaking, deadline)
         for step in itertools.count(steps_taken(tally.turns) + (not unanswered(tally.turns))):
             if not unanswered(tally.turns):
                 interrupted = False  # whatever is called from here on, this run calls itself
-                yield StepStarted(step)
-                reply = await self._ask(tally, step)
-                for notice in tally.notices():
-                    yield notice
-                acts = any(call.name not in LIFECYCLE for call in reply.calls)
-                yield tally.keep(ModelTurn(step, reply.turn, acts))
-                if not reply.calls:
-                    yield Final(step, self._answered(tally, reply, step))
+                limit = self.limits.met(step, self.spent(tally.turns))
+                async with contextlib.aclosing(self._speak(tally, speaking, step, limit, deadline)) as events:
+                    async for event in events:
+                        yield event
+                if not unanswered(tally.turns):
                     return
-            cut = _cut_call(tally.turns)
-            events, ending = acting.live(step, unanswered(tally.turns), cut)
-            for event in events:
+            cut = cut_call(tally.turns)
+            told, ending = acting.live(step, unanswered(tally.turns), cut)
+            for event in told:
                 yield tally.keep(event)
             if ending is not None:
-                yield Final(step, tally.ended(ending[1], ending[0], self._produced()))
+                yield Final(step, ended(tally, ending[1], ending[0], self.workspace.produced))
                 return
-            calls = unanswered(tally.turns)
-            running = acting.run(step, calls, tally.turns, interrupted=interrupted, cut=cut)
-            async with contextlib.aclosing(running) as told:
-                async for event in told:
+            async with contextlib.aclosing(acting.run(step, tally.turns, interrupted=interrupted, cut=cut)) as events:
+                async for event in events:
                     yield tally.keep(event)
+            if waiting := unanswered(tally.turns):
+                yield Final(step, waits(tally, waiting[0]))
+                return
 
-    async def _ask(self, tally: Tally, step: int) -> Reply:
-        """The model's next turn. An empty one is asked for again; a call in the closing turn is left out."""
-        closing = step > self.limits.steps
-        prompt = self._prompt(tally.turns, closing)
+    async def _speak(
+        self, tally: Tally, speaking: Speaking, step: int, limit: str, deadline: Deadline
+    ) -> AsyncGenerator[Event]:
+        """The model's next turn; where it holds no calls, that was the loop's last. With a limit met, it is."""
+        yield StepStarted(step)
+        async with contextlib.aclosing(speaking.turn(step, self._prompt(tally.turns, limit), deadline)) as events:
+            async for event in events:
+                yield tally.keep(event)
+        if isinstance(event, ModelTurn) and not event.turn.calls:
+            yield Final(step, answered(tally, event.turn, event.finish, limit, self.workspace.produced))
 
-        def notice(text: str) -> None:
-            tally.notice(step, text)
+    async def _last_words(self, tally: Tally, speaking: Speaking, step: int) -> AsyncGenerator[Event]:
+        """The closing call of a loop that no other run goes on with."""
+        try:
+            speak = self._speak(tally, speaking, step, "out_of_time", self.deadline)
+            async with contextlib.aclosing(speak) as events:
+                async for event in events:
+                    yield event
+        except OutOfTime:
+            yield Final(step, tally.result("failed", TOO_LATE, "out_of_time"))
 
-        for _ in range(EMPTY_TRIES):
-            reply = whole(await ask(self.model, prompt, self.deadline, self.limits.patience, notice))
-            reply = _closed(reply) if closing else _identified(reply, tally.turns)
-            if reply.turn.text or reply.calls or reply.finish == "content_filter":
-                break
-            notice("the model gave an empty answer")
-        return reply
-
-    def _prompt(self, turns: Sequence[Turn], closing: bool) -> Prompt:
-        told = [*turns, Turn("user", CLOSING.format(steps=self.limits.steps))] if closing else turns
+    def _prompt(self, turns: Sequence[Turn], limit: str) -> Prompt:
+        told = [*turns, Turn("user", self.limits.closing(limit))] if limit else turns
         fresh = len(turns) == 1
+        cut = any(file.origin == "hidden" for file in self.workspace.files)  # an output that read_more goes on with
+        own = self._readable() if cut else self.tools
         return Prompt(
             system=self.system,
             turns=tuple(told),
-            tools=(*self.tools.declarations(), *LIFECYCLE.declarations()),
-            tool_choice="none" if closing else "required" if fresh and self.force_first_tool else "auto",
+            tools=(*own.declarations(self.compact), *self.lifecycle.declarations(self.compact)),
+            tool_choice="none" if limit else "required" if fresh and self.force_first_tool else "auto",
             sampling=self.sampling,
         )
 
-    def _answered(self, tally: Tally, reply: Reply, step: int) -> Result:
-        if reply.finish == "content_filter":
-            return tally.result("failed", reply.text or FILTERED, "content_filter")
-        if not reply.turn.text:
-            return tally.result("failed", EMPTY.format(times=EMPTY_TRIES), "empty_answer")
-        limit = "max_steps" if step > self.limits.steps else "length" if reply.finish == "length" else "answer"
-        return tally.result("completed", reply.text, limit, self._produced())
+    def _readable(self) -> Registry:
+        """The agent's tools, and the one that reads on where an output was cut."""
+        return self.tools if read_more.name in self.tools else self.tools.beside(read_more)
 
-    def _produced(self) -> tuple[FileInfo, ...]:
-        return self.workspace.produced
+    def _working(self) -> Deadline:
+        """Until when there is work; the rest is for the closing call, where no other run could make it."""
+        kept = 0.0 if self.suspends else min(self.limits.closing_seconds, self.deadline.left() / 4)
+        return dataclasses.replace(self.deadline, at=self.deadline.at - kept)
 
-    def _acting(self) -> Acting:
+    async def _speaking(self) -> Speaking:
+        protocol = await protocol_for(self.model, self.protocol)
+        asking = Asking(self.model, self.limits.patience, stream=self.stream and protocol.streams)
+        return Speaking(asking, protocol, self.limits)
+
+    def _acting(self, speaking: Speaking, deadline: Deadline) -> Acting:
+        repeats = speaking.protocol.repeats
         return Acting(
-            tools=self.tools,
+            tools=self._readable(),
+            lifecycle=self.lifecycle,
             workspace=self.workspace,
-            deadline=self.deadline,
+            deadline=deadline,
             limits=self.limits.tools,
             slots=self.slots,
             task_id=self.task_id,
-            max_repeats=self.limits.repeats,
+            loop=self.name,
+            max_repeats=self.limits.repeats if repeats is None else min(repeats, self.limits.repeats),
+            inner=self.inner,
+            state=self.state,
         )
-
-
-def _cut_call(turns: Sequence[Turn]) -> str:
-    """The id of the call that the output limit cut off: the last of its turn. Empty where none was."""
-    spoken = next(turn for turn in reversed(turns) if turn.role == "assistant")
-    return spoken.calls[-1].id if spoken.cut and spoken.calls else ""
-
-
-def _identified(reply: Reply, turns: Sequence[Turn]) -> Reply:
-    return dataclasses.replace(reply, calls=distinct(reply.calls, turns))
-
-
-def _closed(reply: Reply) -> Reply:
-    """The closing turn is an answer, whatever else is in it."""
-    text = reply.text if reply.text.strip() else answer_in(reply.calls)
-    return dataclasses.replace(reply, text=text, calls=(), finish="stop")

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agentfn.models import Turn, Usage
+from agentfn.models import Call, Turn, Usage
 from agentfn.tools import FileInfo
 
 Status = Literal["completed", "input_required", "auth_required", "rejected", "failed", "suspended"]
+LIMITS = frozenset({"max_steps", "max_tokens", "max_cost", "out_of_time", "length"})
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,11 @@ class Step:
 class Result:
     """`str()` of it is the text: the answer, the question to the user, or the reason.
 
-    `finish_reason` is "answer", the name of the lifecycle tool that ended it, or the limit that was met: "max_steps",
-    "length", "out_of_time". `resume_in` is how many seconds a suspended loop should rest before it goes on. `seconds`
-    counts this run only; steps and usage count the whole transcript since the user's last turn.
+    `finish_reason` is "answer", the name of the lifecycle tool that ended it, "approval" where `call` needs the user's
+    yes, a limit that was met ("max_steps", "max_tokens", "max_cost", "out_of_time", "length"), or what went wrong
+    ("model_error", "content_filter", "empty_answer"). `resume_in` is how many seconds a suspended loop should rest
+    before it goes on. `seconds` counts this run only; steps and usage count the whole transcript since the user's last
+    turn. `loop` names the inner loop that asks the user; it is empty where that is the task's own.
     """
 
     status: Status
@@ -41,12 +44,14 @@ class Result:
     finish_reason: str = "answer"
     files: tuple[FileInfo, ...] = ()
     auth_scheme: str = ""
+    call: Call | None = None
     progress: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
     transcript: tuple[Turn, ...] = ()
     resume_in: float = 0.0
+    loop: str = ""
 
     def __str__(self) -> str:
         return self.text
@@ -58,7 +63,7 @@ class Result:
     @property
     def partial(self) -> bool:
         """Whether a limit ended it before the model was done."""
-        return self.finish_reason in ("max_steps", "length")
+        return self.status == "completed" and self.finish_reason in LIMITS
 
     def to_json(self) -> dict[str, Any]:
         return {

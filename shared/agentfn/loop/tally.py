@@ -4,11 +4,10 @@ import time
 from collections.abc import Iterable
 from typing import TypeVar
 
-from agentfn.loop.events import Event, Notice, Progress, ToolsFinished
-from agentfn.loop.lifecycle import Ending
+from agentfn.loop.events import Event, Progress, ToolsFinished
 from agentfn.loop.result import Result, Status
 from agentfn.loop.transcript import in_order, since_user, steps_of, usage_of
-from agentfn.models import Turn
+from agentfn.models import Call, Turn
 from agentfn.tools import FileInfo
 
 E = TypeVar("E", bound=Event)
@@ -20,7 +19,6 @@ class Tally:
         self._seconds: dict[str, float] = {}
         self._mistakes: set[str] = set()
         self._progress: list[str] = []
-        self._notices: list[Notice] = []
         self._started = time.monotonic()
 
     def keep(self, event: E) -> E:
@@ -31,17 +29,9 @@ class Tally:
         if isinstance(event, Progress):
             self._progress.append(event.text)
         if event.turns:
-            self.turns = in_order([*self.turns, *event.turns])
+            tail = next((n for n in range(len(self.turns) - 1, -1, -1) if self.turns[n].role == "assistant"), 0)
+            self.turns[tail:] = in_order([*self.turns[tail:], *event.turns])
         return event
-
-    def notice(self, step: int, text: str) -> None:
-        """Takes note of what is to be told as soon as there is a chance."""
-        self._notices.append(Notice(step, text))
-
-    def notices(self) -> list[Notice]:
-        """What was not told yet."""
-        told, self._notices = self._notices, []
-        return told
 
     def result(
         self,
@@ -49,7 +39,9 @@ class Tally:
         text: str,
         finish_reason: str,
         files: tuple[FileInfo, ...] = (),
+        *,
         auth_scheme: str = "",
+        call: Call | None = None,
         resume_in: float = 0.0,
     ) -> Result:
         return Result(
@@ -58,6 +50,7 @@ class Tally:
             finish_reason=finish_reason,
             files=files,
             auth_scheme=auth_scheme,
+            call=call,
             progress=tuple(self._progress),
             steps=steps_of(self.turns, self._seconds, self._mistakes),
             seconds=time.monotonic() - self._started,
@@ -65,9 +58,3 @@ class Tally:
             transcript=tuple(self.turns),
             resume_in=resume_in,
         )
-
-    def ended(self, ending: Ending, tool: str, produced: tuple[FileInfo, ...]) -> Result:
-        """The result of a lifecycle tool; `produced` are all files that may be handed over."""
-        chosen = tuple(info for info in produced if info.name in ending.files) if ending.files else produced
-        files = chosen if ending.status == "completed" else ()
-        return self.result(ending.status, ending.text, tool, files, ending.auth_scheme)

@@ -10,19 +10,45 @@ from agentfn.tools.output import writable
 
 
 def in_order(turns: Iterable[Turn]) -> list[Turn]:
-    """The turns with each run of tool results in the order of the calls they answer, whichever was saved first."""
+    """The turns with all results of a model's turn straight after it, in the order of its calls, however they were
+    saved. What the user says while calls wait for him is marked as the answer to the first of them and comes after.
+    """
     ordered: list[Turn] = []
-    places: dict[str, int] = {}
-    pending: list[Turn] = []
+    group = _Group()
     for turn in turns:
+        if turn.role == "assistant" or not group.takes(turn):
+            ordered += group.turns()
+            group = _Group(turn)
+        else:
+            group.add(turn)
+    return ordered + group.turns()
+
+
+class _Group:
+    """A turn of the model, the results of its calls, and the user's verdicts on those that waited for him."""
+
+    def __init__(self, spoken: Turn | None = None) -> None:
+        self._spoken = spoken
+        self._places = {call.id: place for place, call in enumerate(spoken.calls)} if spoken else {}
+        self._results: list[Turn] = []
+        self._verdicts: list[Turn] = []
+
+    def takes(self, turn: Turn) -> bool:
+        return turn.role == "tool" or turn.call_id in self._places or bool(self._waiting())
+
+    def add(self, turn: Turn) -> None:
         if turn.role == "tool":
-            pending.append(turn)
-            continue
-        ordered += sorted(pending, key=lambda result: places.get(result.call_id, 0))
-        pending = []
-        places = {call.id: place for place, call in enumerate(turn.calls)}
-        ordered.append(turn)
-    return ordered + sorted(pending, key=lambda result: places.get(result.call_id, 0))
+            self._results.append(turn)
+        else:
+            self._verdicts.append(turn if turn.call_id else dataclasses.replace(turn, call_id=self._waiting()[0]))
+
+    def turns(self) -> list[Turn]:
+        results = sorted(self._results, key=lambda result: self._places.get(result.call_id, 0))
+        return [*([self._spoken] if self._spoken else []), *results, *self._verdicts]
+
+    def _waiting(self) -> list[str]:
+        settled = {turn.call_id for turn in (*self._results, *self._verdicts)}
+        return [call_id for call_id in self._places if call_id not in settled]
 
 
 def unanswered(turns: Sequence[Turn]) -> tuple[Call, ...]:
@@ -33,15 +59,41 @@ def unanswered(turns: Sequence[Turn]) -> tuple[Call, ...]:
             answered.add(turn.call_id)
         elif turn.role == "assistant":
             return tuple(call for call in turn.calls if call.id not in answered)
-        else:
+        elif not turn.call_id:
             break
     return ()
 
 
+def verdict_on(turns: Sequence[Turn], call: Call) -> str | None:
+    """What the user said when he was shown that call; None where he was not, or has not answered."""
+    for turn in reversed(turns):
+        if turn.role == "user" and turn.call_id == call.id:
+            return turn.text
+        if turn.role == "assistant":
+            break
+    return None
+
+
+def shown(turns: Iterable[Turn]) -> list[Turn]:
+    """What the model sees: a verdict is told with the result of the call that it was about."""
+    return [turn for turn in turns if turn.role != "user" or not turn.call_id]
+
+
+def of_loop(turns: Iterable[Turn], name: str) -> list[Turn]:
+    """The turns of one loop among all of a task's."""
+    return [turn for turn in turns if turn.loop == name]
+
+
+def cut_call(turns: Sequence[Turn]) -> str:
+    """The id of the call that the output limit cut off: the last of its turn. Empty where none was."""
+    spoken = next(turn for turn in reversed(turns) if turn.role == "assistant")
+    return spoken.calls[-1].id if spoken.cut and spoken.calls else ""
+
+
 def since_user(turns: Sequence[Turn]) -> list[Turn]:
-    """The turns after the user's last one."""
+    """The turns after the user's last one, verdicts apart."""
     for place in range(len(turns) - 1, -1, -1):
-        if turns[place].role == "user":
+        if turns[place].role == "user" and not turns[place].call_id:
             return list(turns[place + 1 :])
     return list(turns)
 

@@ -1,10 +1,12 @@
 """For tests of agents: a model that plays a script, Lambda's context and events, and a stage to play on."""
 
 from agentfn.local.lambda_ import LambdaContext, http_event, queue_event, rest_event, rpc_event
-from agentfn.testing.scripted import ScriptedModel, ScriptOver, calls, pause
+from agentfn.testing.invoking import Invoked, invoke
+from agentfn.testing.scripted import ScriptedModel, ScriptOver, calls, pause, stream
 from agentfn.testing.stage import RpcError, Stage
 
 __all__ = [
+    "Invoked",
     "LambdaContext",
     "RpcError",
     "ScriptOver",
@@ -12,8 +14,10 @@ __all__ = [
     "Stage",
     "calls",
     "http_event",
+    "invoke",
     "pause",
     "queue_event",
     "rest_event",
     "rpc_event",
+    "stream",
 ]

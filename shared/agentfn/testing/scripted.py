@@ -7,8 +7,9 @@ assert len(model.prompts) == 2    # what the model was shown, in order
 
 import asyncio
 import json
+import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import Any, Self
@@ -22,7 +23,13 @@ class Pause:
     seconds: float
 
 
-type Answer = str | Call | Sequence[Call] | Reply | BaseException
+@dataclass(frozen=True)
+class Pieces:
+    texts: tuple[str, ...]
+    end: Exception | None
+
+
+type Answer = str | Call | Sequence[Call] | Reply | Pieces | BaseException
 type Answering = Callable[[Prompt], Answer | Awaitable[Answer]]
 type Line = Answer | Answering | Pause
 
@@ -42,6 +49,13 @@ def calls(name: str, /, **arguments: Any) -> Call:
 def pause(seconds: float) -> Pause:
     """The next line takes its time. Past the prompt's timeout the model counts as unavailable."""
     return Pause(seconds)
+
+
+def stream(*pieces: str | Exception) -> Pieces:
+    """A text that comes in these pieces to a loop that streams; an exception at the end is where it breaks off."""
+    *start, last = pieces
+    texts = tuple(str(piece) for piece in (start if isinstance(last, Exception) else pieces))
+    return Pieces(texts, last if isinstance(last, Exception) else None)
 
 
 class ScriptedModel:
@@ -73,6 +87,22 @@ class ScriptedModel:
         return len(self._script)
 
     async def ask(self, prompt: Prompt) -> Reply:
+        return _reply(await self._answer(prompt), prompt)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
+        """The same, piece by piece: a text that is not scripted in pieces comes word by word."""
+        answer = await self._answer(prompt)
+        if isinstance(answer, Pieces):
+            for text in answer.texts:
+                yield text
+            yield _reply(answer, prompt)
+            return
+        reply = _reply(answer, prompt)
+        for word in re.findall(r"\S+\s*|\s+", reply.text):
+            yield word
+        yield reply
+
+    async def _answer(self, prompt: Prompt) -> Answer:
         self.prompts.append(prompt)
         pauses, line = self._take()
         try:
@@ -86,7 +116,7 @@ class ScriptedModel:
         except asyncio.CancelledError:
             self._put_back(pauses, line)
             raise
-        return _reply(answer, prompt)
+        return answer
 
     def _take(self) -> tuple[list[float], Answer | Answering]:
         if self._always:
@@ -121,6 +151,10 @@ def _reply(answer: Answer, prompt: Prompt) -> Reply:
             raise answer
         case str():
             return Reply(answer)
+        case Pieces():
+            if answer.end is not None:
+                raise answer.end
+            return Reply("".join(answer.texts))
         case Reply():
             return replace(answer, calls=_identified(answer.calls, prompt))
         case Call():

@@ -35,6 +35,7 @@ Answer = dict[str, Any]
 
 class Stage:
     """Use as a context manager. `model` stands in for whatever the environment would name, or `executor` for the loop.
+    With neither, AGENT_MODEL of the environment is asked, or the first of the agent's own models.
 
     `calls` counts the calls of AWS by operation, as "SendMessage"; clear it to count from there.
 
@@ -97,6 +98,8 @@ class Stage:
             "AGENT_MODEL": "stage",
             **self._settings,
         }
+        if self._model is None and self._serving["executor"] is None:
+            environment["AGENT_MODEL"] = os.environ.get("AGENT_MODEL") or next(iter(self._agent.models), "stage")
         if (model := self._model) is not None:
             self._agent.models = {**self._agent.models, "stage": lambda: model}
         doors = serve(self._agent, Settings.load(environment), **self._serving)

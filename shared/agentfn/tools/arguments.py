@@ -1,6 +1,7 @@
 """The text that a model wrote as arguments, as checked values: or the one error that it is told."""
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,9 @@ class Mistake:
 
 
 def read_arguments(text: str, tool: Tool, limit: int) -> dict[str, Any] | Mistake:
-    """`limit` is in characters. Nothing, blanks and null stand for no arguments."""
+    """`limit` is in characters. Nothing, blanks and null stand for no arguments; of a key that comes twice the last
+    one counts.
+    """
     if len(text) > limit:
         return Mistake(f"the arguments are {len(text):,} characters; {limit:,} are allowed", "too_long")
     parsed = _parse(text)
@@ -36,7 +39,7 @@ def read_arguments(text: str, tool: Tool, limit: int) -> dict[str, Any] | Mistak
 
 def _parse(text: str) -> dict[str, Any] | Mistake:
     try:
-        value = _loads(text) if text.strip() else {}
+        value = _loads(writable(text)) if text.strip() else {}
         if isinstance(value, str):
             value = _loads(value) if value.strip() else {}  # a JSON string of JSON
     except (ValueError, RecursionError) as error:
@@ -49,7 +52,7 @@ def _parse(text: str) -> dict[str, Any] | Mistake:
 
 
 def _loads(text: str) -> Any:
-    value = json.loads(text, parse_constant=_no_constant)
+    value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     if "\\ud" not in text.lower():
         return value
     return json.loads(writable(json.dumps(value, ensure_ascii=False)))
@@ -60,6 +63,14 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
+def _finite(text: str) -> float:
+    """1e999 is JSON, but Python would make it Infinity."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text} is too large")
+    return value
+
+
 def _invalid(arguments: dict[str, Any], schema: dict[str, Any]) -> Mistake | None:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
@@ -68,6 +79,8 @@ def _invalid(arguments: dict[str, Any], schema: dict[str, Any]) -> Mistake | Non
         worst = best_match(Draft202012Validator(schema).iter_errors(arguments))
     except RecursionError:
         return Mistake("the arguments are nested too deeply", "invalid_arguments", "$")
+    except OverflowError:  # of multipleOf
+        return Mistake("a number in the arguments is too large", "invalid_arguments", "$")
     if worst is None:
         return None
     return Mistake(worst.message, "invalid_arguments", worst.json_path)

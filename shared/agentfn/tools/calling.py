@@ -1,6 +1,7 @@
 """One call of one tool, from the model's arguments to its output."""
 
 import asyncio
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from pydantic import ValidationError
 
 from agentfn.errors import ToolError
 from agentfn.tools.arguments import Mistake, read_arguments
-from agentfn.tools.context import Context
+from agentfn.tools.context import Context, paused_in
 from agentfn.tools.output import Output, output_of
 from agentfn.tools.schema import Signature
 from agentfn.tools.threads import harmless, in_thread
@@ -57,6 +58,7 @@ class Slots:
 async def call_tool(tool: Tool, text: str, context: Context, limits: ToolLimits, slots: Slots) -> Output | Mistake:
     """Whatever a tool does, this returns: its output, or the mistake that the model is told of.
 
+    Only Paused is passed on, alone or out of a group: the call is then to be made again in another run.
     `text` is the arguments as the model wrote them.
     """
     arguments = read_arguments(text, tool, limits.argument_chars)
@@ -65,6 +67,7 @@ async def call_tool(tool: Tool, text: str, context: Context, limits: ToolLimits,
     if not await slots.take(context.deadline.clip(limits.wait_seconds)):
         return Mistake(f"{tool.name} found no free worker within {limits.wait_seconds:.0f} s; try again", "busy")
     seconds = context.deadline.clip(tool.seconds or limits.seconds)
+    context = dataclasses.replace(context, output_chars=limits.output_chars)
     running = asyncio.ensure_future(_run(tool, arguments, context, slots))
     running.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also if it comes too late
     try:
@@ -73,6 +76,7 @@ async def call_tool(tool: Tool, text: str, context: Context, limits: ToolLimits,
         running.cancel()
     if not running.done():
         await asyncio.wait({running}, timeout=CLEANUP)  # let an async tool clean up; a deaf one is left behind
+        _pass_on_a_pause(running)
         return Mistake(f"{tool.name} timed out after {seconds:.1f} s", "timed_out")
     return _outcome(tool, running)
 
@@ -121,14 +125,27 @@ def _typed(signature: Signature, named: dict[str, Any]) -> dict[str, Any]:
 
 
 def _located(value: Any, context: Context) -> Any:
-    if isinstance(value, list):
-        return [context.path(name) for name in value]
-    return context.path(value) if isinstance(value, str) else value
+    match value:
+        case str():
+            return context.path(value)
+        case list():
+            return [_located(item, context) for item in value]
+        case dict():
+            return {key: _located(item, context) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _pass_on_a_pause(running: "asyncio.Future[Output]") -> None:
+    error = running.exception() if running.done() and not running.cancelled() else None
+    if paused := paused_in(error):
+        raise paused
 
 
 def _outcome(tool: Tool, running: "asyncio.Future[Output]") -> Output | Mistake:
     if running.cancelled():
         return Mistake(f"{tool.name} was cancelled", "cancelled")
+    _pass_on_a_pause(running)
     error = running.exception()
     if error is None:
         return running.result()

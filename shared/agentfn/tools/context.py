@@ -8,6 +8,8 @@ from typing import Any, Literal, Protocol
 from agentfn.deadline import Deadline
 from agentfn.tools.output import File, Link
 
+Origin = Literal["attached", "produced", "hidden"]
+
 
 @dataclass(frozen=True)
 class FileInfo:
@@ -28,7 +30,7 @@ class FileRecord(FileInfo):
     "attached" came with a message, "produced" may be handed over, "hidden" is for the model only.
     """
 
-    origin: Literal["attached", "produced", "hidden"]
+    origin: Origin
     key: str = ""
     url: str = ""
 
@@ -44,7 +46,7 @@ class Workspace(Protocol):
         """The run's own folder; gone after the run."""
 
     @property
-    def files(self) -> tuple[FileInfo, ...]:
+    def files(self) -> tuple[FileRecord, ...]:
         """Attached and produced ones, those kept for the model's own use included."""
 
     @property
@@ -86,7 +88,14 @@ class Paused(BaseException):
     """Work that goes on in another run of the task, or waits for its user. Not an error: let it pass."""
 
 
-async def _no_inner(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
+def paused_in(error: BaseException | None) -> Paused | None:
+    """The Paused that an error is, or holds: a TaskGroup wraps what its tasks raise."""
+    if isinstance(error, BaseExceptionGroup):
+        return next((paused for part in error.exceptions if (paused := paused_in(part))), None)
+    return error if isinstance(error, Paused) else None
+
+
+async def no_inner(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
     raise RuntimeError(f"there is no loop here that {name!r} could be run inside of")
 
 
@@ -95,6 +104,8 @@ class Context:
     """Given to each tool that has a parameter annotated with it; the model does not see that parameter.
 
     `idempotency_key` is the same whenever this very call is made, in whichever run: hand it to services that take one.
+    `state` is what the program around the loop hands its tools: a client, a cache, who asks. It is not saved with the
+    task. `output_chars` is how many characters of a result the model is shown before it is cut.
     """
 
     task_id: str
@@ -103,7 +114,8 @@ class Context:
     workspace: Workspace
     report: Callable[[str], None] = lambda text: None
     state: Mapping[str, Any] = field(default_factory=dict)
-    inner: Inner = _no_inner
+    inner: Inner = no_inner
+    output_chars: int = 30_000
 
     @property
     def idempotency_key(self) -> str:

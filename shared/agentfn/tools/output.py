@@ -14,6 +14,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+LONGEST_SUMMARY = 120  # characters
+
 
 @dataclass(frozen=True)
 class File:
@@ -41,11 +43,15 @@ class File:
 
 @dataclass(frozen=True)
 class Output:
-    """Text, data and files of one result together. `data` is anything that JSON can hold."""
+    """Text, data and files of one result together. `data` is anything that JSON can hold.
+
+    `summary` is one line for whoever watches, as "3 matches"; the model does not see it.
+    """
 
     text: str = ""
     data: Any = None
     files: tuple[File, ...] | list[File] = ()
+    summary: str = ""
 
     def render(self) -> str:
         """What the model reads of it, the files apart."""
@@ -95,7 +101,7 @@ def output_of(value: object) -> Output:
     for file in output.files:
         if isinstance(file.content, Path) and not file.content.is_file():
             raise FileNotFoundError(f"it returned {file.name}, but there is no such file")
-    return Output(writable(output.render()), files=tuple(output.files))
+    return Output(writable(output.render()), files=tuple(output.files), summary=one_line(output.summary))
 
 
 def _sorted(value: object) -> Output:
@@ -121,6 +127,11 @@ def _sorted(value: object) -> Output:
 def writable(text: str) -> str:
     """Halves of characters, as undecodable file names have them, cannot be stored or sent: each becomes a `?`."""
     return text.encode("utf-8", "replace").decode()
+
+
+def one_line(text: str) -> str:
+    line = " ".join(writable(str(text)).split())
+    return line if len(line) <= LONGEST_SUMMARY else f"{line[: LONGEST_SUMMARY - 1]}…"
 
 
 def as_json(value: Any) -> str:

@@ -53,7 +53,7 @@ def read_signature(function: Callable[..., Any], name: str) -> Signature:
     """Raises ConfigurationError where a parameter has no type, or one that JSON cannot carry."""
     hints, doc = read_hints(function, name), _docstring(function)
     described = {param.arg_name: param.description or "" for param in doc.params}
-    taken = [parameter for parameter in _parameters(function) if hints.get(parameter.name) is not Context]
+    taken = [parameter for parameter in _parameters(function) if not _is_context(hints.get(parameter.name))]
     fields = {
         f"field_{place}": _field(name, parameter, hints.get(parameter.name), described)
         for place, parameter in enumerate(taken)
@@ -72,7 +72,7 @@ def read_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
 def context_of(function: Callable[..., Any], name: str) -> str | None:
     """The name of the parameter that takes the Context."""
     hints = read_hints(function, name)
-    named = [parameter.name for parameter in _parameters(function) if hints.get(parameter.name) is Context]
+    named = [parameter.name for parameter in _parameters(function) if _is_context(hints.get(parameter.name))]
     if len(named) > 1:
         raise ConfigurationError(f"tool {name}: it has two parameters for the Context, {' and '.join(named)}")
     return named[0] if named else None
@@ -97,9 +97,15 @@ def _field(name: str, parameter: inspect.Parameter, hint: Any, described: dict[s
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} cannot be filled by name")
     default: Any = ... if parameter.default is parameter.empty else parameter.default
-    text = described.get(parameter.name)
+    text = described.get(parameter.name) or _noted(hint)
     described_as: Any = {"description": text} if text else {}  # else the hint's own stays
     return hint, Field(default, alias=parameter.name, **described_as)
+
+
+def _noted(hint: Any) -> str:
+    """The bare text of an Annotated[str, "text"]."""
+    notes = hint.__metadata__ if typing.get_origin(hint) is Annotated else ()
+    return next((note for note in notes if isinstance(note, str)), "")
 
 
 def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
@@ -117,5 +123,11 @@ def _description(doc: docstring_parser.Docstring) -> str:
     return "\n\n".join(part for part in (doc.short_description, doc.long_description) if part)
 
 
-def _takes_file(hint: Any) -> bool:
-    return isinstance(hint, TakesFile) or any(_takes_file(part) for part in typing.get_args(hint))
+def _is_context(hint: Any) -> bool:
+    return hint is Context or Context in typing.get_args(hint)
+
+
+def _takes_file(hint: Any, inside: frozenset[Any] = frozenset()) -> bool:
+    if isinstance(hint, typing.TypeAliasType):  # one may hold itself
+        return hint not in inside and _takes_file(hint.__value__, inside | {hint})
+    return isinstance(hint, TakesFile) or any(_takes_file(part, inside) for part in typing.get_args(hint))

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from agentfn.tools.context import paused_in
+
 
 async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lambda: None) -> Any:
     """Runs `function` in a daemon thread and returns what it returned.
@@ -45,8 +47,13 @@ async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lamb
     return await future
 
 
-def harmless(error: BaseException) -> Exception:
-    """The error as one that ends a call and nothing else: SystemExit and its like would end the event loop."""
+def harmless(error: BaseException) -> BaseException:
+    """The error as one that ends a call and nothing else: SystemExit and its like would end the event loop.
+
+    A Paused stays what it is, and comes out of what wraps it.
+    """
+    if paused := paused_in(error):
+        return paused
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     wrapped = RuntimeError(f"it raised {type(error).__name__}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from agentfn.errors import ConfigurationError
+from agentfn.tools.compact import compacted
 from agentfn.tools.raw import check_raw
 from agentfn.tools.schema import Signature, context_of, description_of, read_signature
 
@@ -19,8 +20,9 @@ class Tool:
     """`schema` is the JSON Schema (draft 2020-12) of the arguments; `files` names the parameters that take files.
 
     `idempotent` says that running it twice does no more harm than once: only then may a call whose outcome is unknown
-    be run again. `seconds` is the longest that one call may take; None leaves it to the setting. `signature` is None
-    where the schema was given raw: the function then receives the arguments as they came.
+    be run again. `approval` says that the user must say yes to each call before it is run: the loop asks. `seconds` is
+    the longest that one call may take; None leaves it to the setting. `signature` is None where the schema was given
+    raw: the function then receives the arguments as they came.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Tool:
     files: frozenset[str] = frozenset()
     context: str | None = None
     signature: Signature | None = None
+    approval: bool = False
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """The function itself, so that a decorated tool can be called and tested as if it were not."""
@@ -41,12 +44,13 @@ class Tool:
     def asynchronous(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
 
-    def declaration(self) -> dict[str, Any]:
-        """The tool as OpenAI function declaration."""
-        return {
-            "type": "function",
-            "function": {"name": self.name, "description": self.description, "parameters": self.schema},
-        }
+    def declaration(self, compact: bool = False) -> dict[str, Any]:
+        """The tool as OpenAI function declaration. A compact one has the first line of its description, and no other
+        words: what arguments are allowed stays the same.
+        """
+        description = self.description.strip().splitlines()[0] if compact else self.description
+        schema = compacted(self.schema) if compact else self.schema
+        return {"type": "function", "function": {"name": self.name, "description": description, "parameters": schema}}
 
 
 @overload
@@ -59,6 +63,7 @@ def tool(
     schema: dict[str, Any] | None = None,
     files: Collection[str] = (),
     idempotent: bool = False,
+    approval: bool = False,
     seconds: float | None = None,
 ) -> Callable[[Function], Tool]: ...
 def tool(
@@ -70,6 +75,7 @@ def tool(
     schema: dict[str, Any] | None = None,
     files: Collection[str] = (),
     idempotent: bool = False,
+    approval: bool = False,
     seconds: float | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Makes a sync or async function a Tool, with or without parentheses.
@@ -89,6 +95,7 @@ def tool(
             schema=signature.schema() if signature else schema or {},
             function=function,
             idempotent=idempotent,
+            approval=approval,
             seconds=seconds,
             files=frozenset(files) or (signature.files if signature else frozenset()),
             context=context_of(function, chosen),
@@ -103,7 +110,7 @@ def tool(
 
 
 def _check(made: Tool) -> None:
-    if not made.description:
+    if not made.description.strip():
         raise ConfigurationError(f"tool {made.name}: it needs a docstring (or description=) that tells what it does")
     if made.schema.get("type") != "object":
         raise ConfigurationError(f"tool {made.name}: its schema must have type object at the top")

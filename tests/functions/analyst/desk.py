@@ -9,8 +9,9 @@ from typing import Any
 from agentfn import Context, Deadline, File, FileInfo, Output, ToolError
 from agentfn.loop import Loop, Result
 from agentfn.models import Model, Turn
-from agentfn.tools import Registry, Tool
+from agentfn.tools import FileRecord, Registry, Tool
 from agentfn.tools.calling import Slots
+from agentfn.tools.context import Origin
 from agentfn.tools.output import Link
 
 AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
@@ -26,7 +27,7 @@ class Desk:
     told: list[str] = field(default_factory=list)
 
     @property
-    def files(self) -> tuple[FileInfo, ...]:
+    def files(self) -> tuple[FileRecord, ...]:
         return tuple(self._info(name) for name in dict.fromkeys([*self.attached, *self.made]))
 
     @property
@@ -76,6 +77,7 @@ class Desk:
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
         return asyncio.run(loop.run(said))
 
-    def _info(self, name: str) -> FileInfo:
+    def _info(self, name: str) -> FileRecord:
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        return FileInfo(name, kind, (self.folder / name).stat().st_size)
+        origin: Origin = "attached" if name in self.attached else "produced"
+        return FileRecord(name, kind, (self.folder / name).stat().st_size, origin)

@@ -1,0 +1,44 @@
+"""The librarian: a packet of documents and a question in, an answer with its pages out."""
+
+import os
+from pathlib import Path
+
+from agentfn import Agent, Skill, serve
+from librarian.demo import DemoModel
+from librarian.tools import TOOLS
+
+agent = Agent(
+    name="librarian",
+    description="Answers questions about packets of documents (PDF, Word, HTML, Markdown, text) and cites the pages.",
+    version="0.1.0",
+    instructions=Path(__file__).with_name("instructions.md"),
+    tools=TOOLS,
+    skills=[
+        Skill(
+            id="answer",
+            name="Answer from documents",
+            description="Finds what the attached documents say about a question, and cites item and pages.",
+            tags=("documents", "pdf", "search", "citations"),
+            examples=("How did the planning board vote on the Mill Street rezoning?",),
+        ),
+        Skill(
+            id="summarise",
+            name="Sum up a packet",
+            description="Reads all of a packet of documents and sums it up part by part, with citations, as an answer "
+            "or as a report in Markdown.",
+            tags=("documents", "summary", "report"),
+            examples=("Write a report on this packet.",),
+        ),
+    ],
+    models={"demo": lambda: DemoModel(pause=float(os.environ.get("DEMO_PAUSE") or 0))},
+    input_modes=(
+        "text/plain",
+        "application/pdf",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "text/html",
+        "text/markdown",
+        "application/octet-stream",
+    ),
+    output_modes=("text/plain", "text/markdown"),
+)
+handler = serve(agent)

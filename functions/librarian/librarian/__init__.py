@@ -1,0 +1,1 @@
+"""Documents read, split into items, searched and summed up."""

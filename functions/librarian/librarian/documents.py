@@ -1,0 +1,62 @@
+"""What a reader makes of a file: its parts, and the marks where its items begin."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["p.", "§"]
+Origin = Literal["bookmarks", "headings", "whole document"]
+PLURAL: dict[Unit, str] = {"p.": "pp.", "§": "§§"}
+COUNTED: dict[Unit, tuple[str, str]] = {"p.": ("page", "pages"), "§": ("section", "sections")}
+
+
+class Unreadable(Exception):  # noqa: N818 - a statement about a file
+    """A file that the librarian cannot read: why, and what to send instead."""
+
+    def __init__(self, cause: str, remedy: str) -> None:
+        super().__init__(f"{cause}. {remedy}")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A page, or a section of a document that has no pages. Numbers begin at 1."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where an item begins. `at_top` says that nothing of an earlier item stands above it in that part."""
+
+    title: str
+    level: int
+    part: int
+    at_top: bool = True
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file as it was read, whatever it is called. `confidence` in the marks is between 0 and 1."""
+
+    format: str
+    unit: Unit
+    parts: tuple[Part, ...]
+    marks: tuple[Mark, ...] = ()
+    origin: Origin = "whole document"
+    confidence: float = 0.2
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return sum(len(part.text) for part in self.parts)
+
+    @property
+    def extent(self) -> str:
+        """As "32 pages"."""
+        count = len(self.parts)
+        return f"{count} {COUNTED[self.unit][count != 1]}"
+
+
+def span(unit: Unit, first: int, last: int) -> str:
+    """As "p. 3", "pp. 12-14" or "§ 2"."""
+    return f"{unit} {first}" if first == last else f"{PLURAL[unit]} {first}–{last}"  # noqa: RUF001 - a range's dash

@@ -1,0 +1,133 @@
+"""The documents of a task, read once per process and content."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from agentfn import Context, FileInfo, ToolError
+from librarian.documents import Content, Unreadable
+from librarian.headings import without_number
+from librarian.items import Document, Item
+from librarian.limits import CACHED_CHARS, CACHED_DOCUMENTS, SLOW_BYTES
+from librarian.reading import check_size, read_content, suffix_of
+
+NO_FILES = "No document is attached. Ask the user for one: PDF, .docx, HTML, Markdown or plain text."
+
+
+class Shelf:
+    """Contents by the hash of their bytes: whoever has the same bytes may have what was read of them. Bounded."""
+
+    def __init__(self) -> None:
+        self._contents: OrderedDict[str, Content] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> Content | None:
+        with self._lock:
+            if key in self._contents:
+                self._contents.move_to_end(key)
+            return self._contents.get(key)
+
+    def put(self, key: str, content: Content) -> None:
+        with self._lock:
+            self._contents[key] = content
+            while len(self._contents) > CACHED_DOCUMENTS or self._chars() > CACHED_CHARS:
+                self._contents.popitem(last=False)
+
+    def _chars(self) -> int:
+        return sum(content.size for content in self._contents.values())
+
+
+SHELF = Shelf()
+
+
+@dataclass(frozen=True)
+class Packet:
+    """`skipped` says of each attached file that cannot be read why."""
+
+    documents: tuple[Document, ...]
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def alone(self) -> bool:
+        """One document only, whose name citations can do without."""
+        return len(self.documents) == 1 and not self.skipped
+
+    def chosen(self, name: str | None) -> tuple[Document, ...]:
+        """The document of that name, all where none is named. Raises ToolError, listing the names there are."""
+        if not name:
+            return self.documents
+        wanted = name.casefold()
+        names = {document.name.casefold(): document for document in reversed(self.documents)}
+        stems = {had.removesuffix(suffix_of(had)): document for had, document in names.items()}
+        if found := names.get(wanted) or stems.get(wanted):
+            return (found,)
+        for reason in self.skipped:
+            if reason.casefold().startswith(wanted):
+                raise ToolError(reason)
+        raise ToolError(f"There is no document {name}. There are: {_names(self.documents)}.")
+
+    def item(self, key: str, name: str | None) -> tuple[Document, Item]:
+        """The item of that id, or of that title. Raises ToolError where there is none, or one in several documents."""
+        documents = self.chosen(name)
+        wanted = key.strip().casefold()
+        bare = wanted.removeprefix("item").strip(" .:#")
+        title = without_number(key.strip()).casefold()
+        ways: tuple[Callable[[Item], bool], ...] = (
+            lambda item: item.id.casefold() in (wanted, bare),
+            lambda item: item.title.casefold() in (wanted, title),
+            lambda item: len(title) > 3 and title in item.title.casefold(),
+        )
+        for fits in ways:
+            found = [(document, item) for document in documents for item in document.items if fits(item)]
+            if len({document.name for document, _ in found}) > 1:
+                raise ToolError(
+                    f"Item {key} is in {_names(document for document, _ in found)}. Name the document as well."
+                )
+            if found:
+                return found[0]
+        raise ToolError(f"There is no item {key}. There are: {_ids(documents)}. list_items shows their titles.")
+
+
+def open_packet(context: Context) -> Packet:
+    """Reads what was attached; what the task itself produced is left out. Blocks.
+
+    Raises ToolError where nothing is attached or nothing of it can be read.
+    """
+    attached = [info for info in context.files if getattr(info, "origin", "attached") == "attached"]
+    if not attached:
+        raise ToolError(NO_FILES)
+    documents: list[Document] = []
+    skipped: list[str] = []
+    for info in attached:
+        try:
+            documents.append(Document(info.name, _content(info, context)))
+        except (Unreadable, ToolError) as error:
+            skipped.append(f"{info.name} cannot be read: {error}")
+    if not documents:
+        raise ToolError(" ".join(skipped))
+    return Packet(tuple(documents), tuple(skipped))
+
+
+def _content(info: FileInfo, context: Context) -> Content:
+    check_size(info.size)
+    raw = context.path(info.name).read_bytes()
+    suffix = suffix_of(info.name).lower()
+    key = f"{suffix} {hashlib.sha256(raw).hexdigest()}"
+    content = SHELF.get(key)
+    if content is None:
+        if len(raw) > SLOW_BYTES:
+            context.progress(f"Reading {info.name}")
+        content = read_content(raw, suffix)
+        SHELF.put(key, content)
+    return content
+
+
+def _names(documents: Iterable[Document]) -> str:
+    return ", ".join(dict.fromkeys(document.name for document in documents))
+
+
+def _ids(documents: Iterable[Document]) -> str:
+    ids = [item.id for document in documents for item in document.items]
+    return ", ".join(ids[:40]) + (", …" if len(ids) > 40 else "") if ids else "none"

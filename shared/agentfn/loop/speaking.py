@@ -1,0 +1,72 @@
+"""A turn of the model: asked for until it can be gone on with."""
+
+import contextlib
+import dataclasses
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+from agentfn.deadline import Deadline
+from agentfn.errors import ModelTooLong
+from agentfn.loop.asking import Asking
+from agentfn.loop.events import Event, ModelTurn, Notice
+from agentfn.loop.history import budget, trimmed
+from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.loop.limits import LoopLimits
+from agentfn.loop.protocol import Nudge, ToolProtocol
+from agentfn.loop.transcript import distinct, shown, whole
+from agentfn.models import Prompt, Reply, Turn, Usage
+
+LEAST_CHARS = 2_000  # of a transcript; one that is too long even so is the model's last word
+
+
+@dataclass(frozen=True)
+class Speaking:
+    asking: Asking
+    protocol: ToolProtocol
+    limits: LoopLimits
+
+    async def turn(self, step: int, prompt: Prompt, deadline: Deadline) -> AsyncGenerator[Event]:
+        """The events of its making, then a ModelTurn. `prompt` holds the whole transcript.
+
+        What an unreadable reply was answered with is told to the model and not kept; it is paid for all the same.
+        """
+        aside: list[Turn] = []
+        spent = Usage()
+        for nudges in range(self.limits.nudges + 1):
+            async with contextlib.aclosing(self._reply(step, prompt, aside, deadline)) as items:
+                async for item in items:
+                    if isinstance(item, Event):
+                        yield item
+                    else:
+                        reply = whole(item)
+            spent += reply.usage
+            meant = self.protocol.read(reply, prompt)
+            if not isinstance(meant, Nudge):
+                break
+            if nudges == self.limits.nudges:
+                meant = self.protocol.give_up(reply)
+                break
+            yield Notice(step, f"a reply that cannot be gone on with; the model was told: {meant.reason}")
+            aside += meant.turns()
+        calls = distinct(meant.calls, prompt.turns)
+        turn = dataclasses.replace(meant, calls=calls, usage=spent).turn
+        yield ModelTurn(step, turn, any(call.name not in LIFECYCLE for call in calls), meant.finish)
+
+    async def _reply(
+        self, step: int, prompt: Prompt, aside: Sequence[Turn], deadline: Deadline
+    ) -> AsyncGenerator[Event | Reply]:
+        """The reply to as much of the transcript as the limits and the model allow."""
+        chars = budget(prompt.turns, self.limits.history_chars, self.limits.history_tokens)
+        while True:
+            turns = (*trimmed(shown(prompt.turns), chars), *aside)
+            try:
+                put = self.protocol.prompt(dataclasses.replace(prompt, turns=turns))
+                async with contextlib.aclosing(self.asking.ask(step, put, deadline)) as items:
+                    async for item in items:
+                        yield item
+                return
+            except ModelTooLong as error:
+                chars = min(chars, sum(len(turn.text) for turn in turns)) // 2
+                if chars < LEAST_CHARS:
+                    raise
+                yield Notice(step, f"{error}; asking again with the newest {chars:,} characters of the transcript")

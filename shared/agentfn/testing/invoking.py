@@ -1,0 +1,74 @@
+"""One message to an agent, and what came of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from agentfn.agent import Agent
+from agentfn.models import Model
+from agentfn.testing.stage import Stage
+from agentfn.wiring import client
+
+OVER = {"COMPLETED", "FAILED", "REJECTED", "CANCELED"}
+
+
+@dataclass(frozen=True)
+class Invoked:
+    """`status` is the state of the task in lower case, as "completed" or "input_required"; `text` what the agent says.
+
+    `files` are the artifacts, content by name. `task` is all of it, as a client gets it.
+    """
+
+    status: str
+    text: str
+    files: dict[str, bytes]
+    task: dict[str, Any]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def invoke(
+    agent: Agent,
+    message: str,
+    files: Mapping[str, bytes | Path] | None = None,
+    *,
+    model: Model | None = None,
+    **settings: Any,
+) -> Invoked:
+    """Sends one message through the agent's real handler, on an AWS in memory, and plays it to where it ends or waits.
+
+    `model` and `settings` are those of `Stage`.
+
+        answer = invoke(agent, "What is 6 times 7?", model=ScriptedModel(calls("times", a=6, b=7), "42"))
+        assert answer.text == "42"
+    """
+    content = {name: file.read_bytes() if isinstance(file, Path) else file for name, file in (files or {}).items()}
+    with Stage(agent, model, **settings) as stage:
+        task = stage.send(message, files=content)
+        if not _at_rest(task):
+            stage.pump()
+            task = stage.get(task["id"])
+        said = task["status"].get("message", {}).get("parts", [])
+        text = "\n".join(part.get("text") or json.dumps(part.get("data")) for part in said)
+        status = task["status"]["state"].removeprefix("TASK_STATE_").lower()
+        return Invoked(status, text, dict(map(_file, _parts(task))), task)
+
+
+def _at_rest(task: dict[str, Any]) -> bool:
+    return task["status"]["state"].removeprefix("TASK_STATE_") in OVER | {"INPUT_REQUIRED", "AUTH_REQUIRED"}
+
+
+def _parts(task: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for artifact in task.get("artifacts", []) for part in artifact["parts"]]
+
+
+def _file(part: dict[str, Any]) -> tuple[str, bytes]:
+    """The content behind a signed link, read from the bucket in memory; empty where it lies elsewhere."""
+    address = urlsplit(part["url"])
+    bucket, _, rest = address.netloc.partition(".s3.")
+    content = client("s3").get_object(Bucket=bucket, Key=unquote(address.path[1:]))["Body"].read() if rest else b""
+    return part["filename"], content

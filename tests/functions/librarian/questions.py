@@ -1,0 +1,75 @@
+"""Ten questions about the sample packet, with the facts that an answer has to hold and the pages it has to cite."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parents[3] / "functions" / "librarian" / "data"
+NAMES = ("packet.pdf", "library-memo.docx", "notice.html")
+
+
+@dataclass(frozen=True)
+class Question:
+    """`cited` is the citation as the tools give it: document, item, page. Any one place of several may do."""
+
+    asked: str
+    facts: tuple[str, ...]
+    cited: str
+
+
+QUESTIONS = (
+    Question(
+        "What is the total of the proposed general fund for fiscal year 2027, and by how much does it rise?",
+        ("$18,462,300", "3.4 percent"),
+        "packet.pdf, Item 5.1, p. 11",
+    ),
+    Question(
+        "What sum is proposed for the library department in the table of expenditures for 2027?",
+        ("1,284,600",),
+        "packet.pdf, Item 5.2, p. 13",
+    ),
+    Question(
+        "To whom is the contract for the Quarry Road water main to be awarded, and for what price?",
+        ("Tamsin and Orde", "$2,318,450"),
+        "packet.pdf, Item 7, p. 23",
+    ),
+    Question(
+        "By which date must the work on the water main be substantially complete?",
+        ("15 September 2027",),
+        "packet.pdf, Item 7.2, p. 25",
+    ),
+    Question(
+        "How high may a building in the Mill Street Mixed District be?",
+        ("45 feet", "four stories"),
+        "packet.pdf, Item 6.2, p. 21",
+    ),
+    Question(
+        "How did the planning board vote on the rezoning of Mill Street?",
+        ("five to two",),
+        "packet.pdf, Item 6.3, p. 22",
+    ),
+    Question(
+        "Which councillor was absent from the meeting in October?",
+        ("Delia Marchetti",),
+        "packet.pdf, Item 2, p. 3",
+    ),
+    Question(
+        "How much money has the skating club raised with bake sales?",
+        ("$7,350",),
+        "packet.pdf, Item 8, p. 29",
+    ),
+    Question(
+        "How many readers who answered the survey want the library to open on Sundays?",
+        ("412", "603"),
+        'library-memo.docx, "What came back", § 3',
+    ),
+    Question(
+        "What is the meeting number for those who join by telephone?",
+        ("884 2210",),
+        'notice.html, "How to take part", § 2',
+    ),
+)
+
+
+def packet() -> dict[str, bytes]:
+    """The files of the sample packet, by name."""
+    return {name: (DATA / name).read_bytes() for name in NAMES}
