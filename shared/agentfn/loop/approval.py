@@ -60,7 +60,7 @@ def read_verdict(text: str) -> Verdict:
         return Verdict(value)
     if not isinstance(value, dict):
         return Verdict(True) if _yes(text) else _no(text)
-    if not value.keys() <= {"approved", "arguments", "reason"} or not value:
+    if not value.keys() <= {"approved", "arguments", "reason"}:
         return Verdict(True, text)
     if value.get("approved") is False or ("approved" not in value and "arguments" not in value):
         return _no(str(value.get("reason", "")))

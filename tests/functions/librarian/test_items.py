@@ -50,5 +50,5 @@ def test_a_page_is_cited_by_the_innermost_item_that_has_it() -> None:
     made = document(("1. A", 1, 2), ("1.1 B", 2, 4), ("Letters", 1, 8))
     assert made.cite(1) == "a.pdf, p. 1"
     assert made.cite(3) == "a.pdf, Item 1, p. 3"
-    assert made.cite(4, 5, alone=True) == "Item 1.1, pp. 4–5"
+    assert made.cite(4, 5, alone=True) == "Item 1.1, pp. 4\u20135"
     assert made.cite(9) == 'a.pdf, "Letters", p. 9'

@@ -1,0 +1,132 @@
+"""The demo model: rules that play whole tasks, and never claim to be more."""
+
+import json
+
+import pytest
+
+from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.models import Call, Turn
+from functions.librarian.desk import Answer, Desk
+from librarian.asked import asked
+from librarian.demo import DemoModel
+from librarian.extracts import best, extracts
+from librarian.tools import TOOLS
+
+QUESTION = "How high may a building in the Mill Street Mixed District be?"
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Write a report on this packet.", "report"),
+        ("Please summarise item 5.", "summary"),
+        ("Give me an overview", "summary"),
+        ("", "summary"),
+        ("Which items are on the agenda?", "items"),
+        ('Where is "Tannery Hill" mentioned?', "find"),
+        ("What does item 7.2 say about rock?", "item"),
+        ("Who reported on the river path?", "question"),
+        ("What does the staff report say about traffic?", "question"),
+    ],
+)
+def test_what_is_asked_for_is_told_by_a_few_words(question: str, kind: str) -> None:
+    assert asked(question).kind == kind
+
+
+def test_a_quoted_text_is_found_everywhere(packet_desk: Desk) -> None:
+    result = packet_desk.run(DemoModel(), TOOLS, 'How often is "Tannery Hill" mentioned, and where?')
+    assert result.text.startswith("4 matches: packet.pdf, Item 5.1, p. 12; ")
+    assert "has_more" not in result.text
+
+
+def test_the_items_are_listed(packet_desk: Desk) -> None:
+    result = packet_desk.run(DemoModel(), TOOLS, "Which items are in the packet?")
+    assert "- 5.2 · Tables · pp. 13\u201314" in result.text
+
+
+def test_one_item_is_told_by_its_first_sentences_and_figures(packet_desk: Desk) -> None:
+    result = packet_desk.run(DemoModel(), TOOLS, "What does item 4 say?")
+    assert (
+        "- The cost is $48,700, of which the safe routes fund of the state pays $30,000. (packet.pdf, Item 4, p. 9)"
+        in (result.text)
+    )
+
+
+def test_a_question_that_nothing_answers_gets_no_made_up_answer(packet_desk: Desk) -> None:
+    result = packet_desk.run(DemoModel(), TOOLS, "Zebras xylophone quixotic?")
+    assert result.text.startswith("Nothing in the packet shares a word with the question.")
+
+
+def test_without_a_document_it_asks_for_one_and_goes_on_with_it(desk: Desk) -> None:
+    asking = desk.run(DemoModel(), TOOLS, QUESTION)
+    assert asking.status == "input_required"
+    assert "Ask the user for one" not in asking.text or "PDF" in asking.text
+    desk.put("a.md", "# Rules\n\nA building in the Mill Street district may be 45 feet high.\n")
+    done = desk.run(DemoModel(), TOOLS, *asking.turns, Turn("user", "Here it is.\n\nAttached files:\n- a.md (text)"))
+    assert 'may be 45 feet high. ("Rules", § 1)' in done.text
+
+
+def test_a_file_that_cannot_be_read_is_asked_for_anew(desk: Desk) -> None:
+    desk.put("scan.png", b"\x89PNG\r\n\x1a\n")
+    result = desk.run(DemoModel(), TOOLS, QUESTION)
+    assert result.status == "input_required"
+    assert "scan.png cannot be read: it is a picture" in result.text
+
+
+def test_inner_loops_get_an_extract_of_their_part(packet_desk: Desk) -> None:
+    model = DemoModel()
+
+    def inner(name: str, message: str) -> Answer:
+        import asyncio
+
+        from agentfn.models import Prompt
+
+        answers: list[str] = []
+
+        async def ask() -> None:
+            answers.append((await model.ask(Prompt("", (Turn("user", message),)))).text)
+
+        coroutine = ask()
+        with pytest.raises(StopIteration):  # it waits for nothing, so one step is all
+            while True:
+                coroutine.send(None)
+        assert asyncio.iscoroutine(coroutine)
+        return Answer(answers[0])
+
+    packet_desk.inner = inner
+    result = packet_desk.run(model, TOOLS, "Please write a report.")
+    report = packet_desk.read("report.md")
+    assert (
+        "- The cost is $48,700, of which the safe routes fund of the state pays $30,000. (packet.pdf, Item 4, p. 9)"
+        in (report)
+    )
+    assert '(library-memo.docx, "What came back", § 3)' in report
+    assert result.text.startswith("report.md is written: ")
+
+
+def test_sentences_are_told_apart_and_rows_get_the_names_of_their_columns() -> None:
+    text = (
+        "[p. 1]\nFees\nMr. Orr of St. Ives pays $3.50. He is No. 5 on\nthe list.\n\n"
+        "Who   2026   2027\nOrr   3   4\nVail   5   6\n\n[p. 2]\n- one thing\n- another"
+    )
+    assert [str(one) for one in extracts(text)] == [
+        "Fees Mr. Orr of St. Ives pays $3.50. (p. 1)",
+        "He is No. 5 on the list. (p. 1)",
+        "Who, 2026, 2027 (p. 1)",
+        "Orr: 2026 3, 2027 4 (p. 1)",
+        "Vail: 2026 5, 2027 6 (p. 1)",
+        "one thing (p. 2)",
+        "another (p. 2)",
+    ]
+    assert best("How many does Vail have in 2027?", extracts(text))[0].text.startswith("Vail")
+
+
+def test_a_task_that_began_with_another_model_is_taken_over(packet_desk: Desk) -> None:
+    turns = [
+        Turn("user", QUESTION),
+        Turn("assistant", calls=(Call("c1", "search", "not JSON"), Call("c2", "unknown", "[]"))),
+        Turn("tool", json.dumps({"error": "no", "error_type": "invalid_json"}), call_id="c1", name="search"),
+        Turn("tool", "?", call_id="c2", name="unknown"),
+    ]
+    assert "45 feet" in packet_desk.run(DemoModel(), TOOLS, *turns).text
+    assert "report_progress" in LIFECYCLE
