@@ -42,6 +42,7 @@ lint: $(VENV)/.ready
 
 types: $(VENV)/.ready
 	@$(BIN)/mypy
+	@$(BIN)/mypy functions/librarian/app.py
 
 imports: $(VENV)/.ready
 	@$(BIN)/lint-imports --no-cache --no-logo
@@ -73,6 +74,8 @@ lock: $(VENV)/.ready ## Makes the files of pinned versions anew.
 	@sed -i '/^agentfn @/d' infra/dev-requirements.txt
 	@CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --extra analyst --extra litellm --strip-extras --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --output-file functions/analyst/requirements.txt pyproject.toml
+	@CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --extra librarian --extra litellm --strip-extras --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-emit-trusted-host --output-file functions/librarian/requirements.txt pyproject.toml
 	@CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --output-file tests/e2e/agents/steps/requirements.txt pyproject.toml
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentfn.settings import Settings
+from agentfn.testing import ScriptedModel, Stage
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -33,6 +34,20 @@ def test_the_readme_s_agent_and_its_test_run_as_they_are_written(monkeypatch: py
     exec(agent, names)
     exec(test, names)
     names["handler"].close()
+
+
+def test_the_page_about_the_loop_runs_as_it_is_written() -> None:
+    names: dict[str, Any] = {}
+    for block in blocks(ROOT / "docs" / "loop.md"):
+        exec(block, names)
+    with Stage(names["Author"](), ScriptedModel("One\nTwo", "First.", "Second.")) as stage:
+        task = stage.send("Write!")
+    assert task["status"]["message"]["parts"][0]["text"] == "First.\n\nSecond."
+
+
+def test_every_test_that_the_docs_name_is_there() -> None:
+    named = {path for page in PAGES for path in re.findall(r"`(tests/[\w/]+(?:\.py)?)`", page.read_text())}
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 
 def test_every_variable_has_its_line_in_the_docs() -> None:

@@ -5,7 +5,7 @@ from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, ConfigurationError, ToolError
 from agentfn.handler import serve
 from agentfn.settings import Settings
-from agentfn.tools import Context, File, FileInfo, InputFile, Output, tool
+from agentfn.tools import Context, File, FileInfo, InputFile, Output, Toolkit, tool
 
 __all__ = [
     "Agent",
@@ -20,6 +20,7 @@ __all__ = [
     "Settings",
     "Skill",
     "ToolError",
+    "Toolkit",
     "serve",
     "tool",
 ]

@@ -15,6 +15,7 @@ from agentfn.models import Call, Prompt, Reply
 from librarian.asked import Asked, asked
 from librarian.digesting import DIGESTS, PART
 from librarian.extracts import best, extracts, opening
+from librarian.packet import NO_FILES
 from librarian.story import Answered, Story
 
 logger = logging.getLogger("agentfn.demo")
@@ -137,7 +138,7 @@ def _calls(story: Story, steps: Sequence[Step], progress: str = "") -> Reply:
 
 
 def _ask(story: Story, reasons: Sequence[str]) -> Reply:
-    question = " ".join(dict.fromkeys(reasons)) or WANTED
+    question = WANTED if NO_FILES in reasons else " ".join(dict.fromkeys(reasons))
     if "ask_user" in story.tools:
         return _calls(story, [("ask_user", {"question": question})])
     return Reply(f"{question} {NOTICE}")

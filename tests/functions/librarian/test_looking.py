@@ -71,7 +71,7 @@ def test_of_a_document_with_very_many_items_the_highest_are_listed(desk: Desk) -
 
 def test_without_documents_the_model_is_told_to_ask_for_one(desk: Desk) -> None:
     for tool, arguments in ((list_items, {}), (search, {"query": "x"}), (read, {"pages": "1"})):
-        with pytest.raises(ToolError, match="No document is attached. Ask the user"):
+        with pytest.raises(ToolError, match=r"No document is attached\. Ask the user"):
             desk.use(tool, **arguments)
 
 
@@ -94,13 +94,12 @@ def test_what_the_task_itself_made_is_no_part_of_the_packet(packet_desk: Desk) -
 
 def test_every_place_of_a_text_is_found_with_page_and_context(packet_desk: Desk) -> None:
     said = packet_desk.output(find_text, text="tannery hill")
-    assert said.text.startswith("4 matches: packet.pdf, Item 5.1, p. 12; packet.pdf, Item 7, p. 23; ")
-    assert "of cast iron" not in said.text
-    assert "…from the standpipe to **Tannery Hill**, with twelve-inch" in said.text.replace("feet of it, ", "…")
+    assert said.text.startswith("3 matches: packet.pdf, Item 5.1, p. 12; packet.pdf, Item 7, p. 23; ")
+    assert "feet of it, from the standpipe to **Tannery Hill**, with twelve-inch ductile iron" in said.text
     assert data(said.render()) == {"has_more": False}
-    assert said.summary == "4 matches"
+    assert said.summary == "3 matches"
     assert packet_desk.use(find_text, text="tannery hill", ignore_case=False).startswith('"tannery hill" is nowhere')
-    assert packet_desk.use(find_text, text="Tannery Hill", item="7").startswith("3 matches")
+    assert packet_desk.use(find_text, text="Tannery Hill", item="7.2").startswith("1 match:")
     assert packet_desk.use(find_text, text="Tannery Hill", document="notice.html").startswith(
         '"Tannery Hill" is nowhere'
     )
@@ -249,8 +248,9 @@ def test_a_file_is_read_once_in_a_process_whatever_it_is_called(desk: Desk, monk
     desk.use(list_items)
     desk.use(search, query="fees")
     assert reads == [".md"]
-    desk.put("a.md", "# Fees\n\nFifty.\n")
-    assert "Fifty" in desk.use(read, document="a.md")
+    desk.put("c.md", "# Fees\n\nFifty.\n")
+    assert "Fifty" in desk.use(read, document="c.md", pages="1")
+    assert reads == [".md", ".md"]
 
 
 def test_the_shelf_keeps_so_many_documents_and_no_more() -> None:

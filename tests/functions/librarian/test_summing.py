@@ -46,7 +46,7 @@ def test_no_part_crosses_the_border_of_two_items(packet_desk: Desk) -> None:
     packet_desk.inner = told
     packet_desk.use(summarise)
     for _, message, _ in packet_desk.asked[:-1]:
-        tops = {re.sub(r"\.\d+|, [p§].*", "", cited) for cited in re.findall(r"^\[(.+?)\]$", message, re.MULTILINE)}
+        tops = {re.search(r"Item \d+|$", cited)[0] for cited in re.findall(r"^\[(.+?)\]$", message, re.MULTILINE)}  # type: ignore[index]
         assert len(tops) == 1
 
 
@@ -73,7 +73,7 @@ def test_where_the_digests_cannot_be_put_together_they_stand_one_after_the_other
 
 def test_where_every_part_fails_the_tool_fails(packet_desk: Desk) -> None:
     packet_desk.inner = lambda name, message: FAILED
-    with pytest.raises(ToolError, match="No part could be summed up. The first one: the model refused"):
+    with pytest.raises(ToolError, match=r"No part could be summed up\. The first one: the model refused"):
         packet_desk.use(summarise)
 
 
@@ -134,4 +134,4 @@ def test_a_page_longer_than_a_part_is_cut_and_nothing_of_it_is_lost(desk: Desk) 
     desk.use(summarise)
     read = "".join(message.partition(f"{PART}\n\n")[2] for _, message, _ in desk.asked)
     assert sum(f"w{number}" in read for number in range(0, 12_000, 500)) == 24
-    assert len([name for name in names(desk) if name.startswith("part-")]) == 4
+    assert len([name for name in names(desk) if name.startswith("part-")]) == 5
