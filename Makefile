@@ -3,8 +3,13 @@
 PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-QUESTION := How many penguins of each species are there, and how does mean body mass differ by species and sex? \
+AGENT := analyst
+SAMPLES_analyst := penguins.csv
+SAMPLES_librarian := packet.pdf library-memo.docx notice.html
+QUESTION_analyst := How many penguins of each species are there, and how does mean body mass differ by species and sex? \
 	Chart it and write a report.
+QUESTION_librarian := How did the planning board vote on the rezoning of Mill Street?
+QUESTION = $(QUESTION_$(AGENT))
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test check static format lint types imports templates e2e chaos build bench mutants lock sam \
@@ -23,8 +28,8 @@ $(VENV)/.ready: pyproject.toml infra/dev-requirements.txt
 	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint infra/dev-requirements.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.ready ## Runs the analyst here on sample data, without an account; its report goes to demo-output/.
-	@$(BIN)/agentfn demo functions/analyst --file functions/analyst/data/penguins.csv --question "$(QUESTION)"
+demo: $(VENV)/.ready ## Runs the analyst (or AGENT=librarian) on sample data, without an account; see demo-output/.
+	@$(BIN)/agentfn demo functions/$(AGENT) $(SAMPLES_$(AGENT):%=--file functions/$(AGENT)/data/%) --question "$(QUESTION)"
 
 test: $(VENV)/.ready ## Runs all tests that need no network, no account and no emulator.
 	@$(BIN)/python -m pytest -n 3 --dist loadfile $(PYTEST)

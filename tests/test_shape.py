@@ -56,7 +56,7 @@ def test_modules_and_functions_are_small_and_explain_themselves(path: Path) -> N
 
 
 def test_what_breaks_is_caught_broadly_in_one_place() -> None:
-    """In the runner. A thread hands on what its function raised, the local front door answers like API Gateway, and a
+    """In the runner. A thread hands on what its function raised, and a
     toolkit's summary is anyone's function, for a call that went well.
     """
     broad = [
@@ -68,7 +68,7 @@ def test_what_breaks_is_caught_broadly_in_one_place() -> None:
         and node.type.id in ("Exception", "BaseException")
         and not isinstance(node.body[-1], ast.Raise)
     ]
-    assert broad == ["front.py:Exception", "runner.py:Exception", "threads.py:BaseException", "toolkit.py:Exception"]
+    assert broad == ["runner.py:Exception", "threads.py:BaseException", "toolkit.py:Exception"]
 
 
 def test_agents_import_public_names_only_and_never_each_other() -> None:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from agentfn import Agent, Skill, serve
 from librarian.demo import DemoModel
-from librarian.tools import TOOLS
+from librarian.tools import PACKET_TOOLS
 
 agent = Agent(
     name="librarian",
     description="Answers questions about packets of documents (PDF, Word, HTML, Markdown, text) and cites the pages.",
     version="0.1.0",
     instructions=Path(__file__).with_name("instructions.md"),
-    tools=TOOLS,
+    tools=[PACKET_TOOLS],
     skills=[
         Skill(
             id="answer",

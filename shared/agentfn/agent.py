@@ -53,9 +53,9 @@ class Work(Protocol):
     async def run(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
         """An inner loop, journaled under its own name, which is its alone in the task. Several may run at once.
 
-        When the task goes on in another run, `handle` is called again from its start: a loop that was finished gives its
-        result at once, and one that was not goes on, given the same message. One that asks the user, or needs another
-        run, ends this one; that is no error and passes through as `Paused`, a BaseException.
+        When the task goes on in another run, `handle` is called again from its start: a loop that was finished gives
+        its result at once, and one that was not goes on, given the same message. One that asks the user, or needs
+        another run, ends this one; that is no error and passes through as `Paused`, a BaseException.
         """
 
     def progress(self, text: str) -> Any:
@@ -70,9 +70,9 @@ class Agent:
 
     `name` is what the agent's function, data and card are called. `instructions` is the system prompt: a text, a file
     that holds one, or a function that makes it of the default: what the toolkits say, the date and the time. A text or
-    a file is put before the default; a function may do as it likes. `models` are the agent's own doors, chosen by their name in
-    AGENT_MODEL before litellm is asked. `compact_tools` leaves descriptions of parameters out of what the model is told,
-    which saves tokens with each call. `modes` are the media types that a message's parts may have.
+    a file is put before the default; a function may do as it likes. `models` are the agent's own doors, chosen by their
+    name in AGENT_MODEL before litellm is asked. `compact_tools` leaves descriptions of parameters out of what the model
+    is told, which saves tokens with each call. `modes` are the media types that a message's parts may have.
 
     Raises ConfigurationError, naming what is wrong.
     """

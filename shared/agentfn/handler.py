@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -22,6 +23,7 @@ from agentfn.wiring import door_for, runner_for, sweep_for
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
+    from starlette.types import Message
 
 JSON_TYPES = ["application/a2a+json", "application/problem+json"]  # text too, though Mangum does not know
 
@@ -52,8 +54,8 @@ class Doors:
         self._settings = settings
         self._runner = runner_for(agent, settings, executor)
         self._sweep = sweep_for(self._runner)
-        requests = AgentRequests(self._runner)
-        self._app = web_app(agent, requests, door_for(agent, settings), settings.max_body_size)
+        self._requests = requests = AgentRequests(self._runner)
+        self._app = web_app(agent, requests, door_for(agent, settings), settings)
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self._mangum = Mangum(
@@ -68,11 +70,17 @@ class Doors:
         if is_sweep(event):
             return self._loop.run_until_complete(self._sweep.run(self._deadline(context)))
         if is_http(event):
-            where = address(event, self._settings.public_url, self._settings.base_path)
-            own = settled(event, self._settings.base_path) | {"agentfn.address": where}
             asyncio.set_event_loop(self._loop)  # the one that Mangum asks for
-            return self._mangum(own, context)  # type: ignore[arg-type]
+            return self._mangum(self._own(event), context)  # type: ignore[arg-type]
         raise ValueError(f"neither an API Gateway request nor a batch of the agent's queue: {sorted(event)}")
+
+    def stream(self, event: Event, context: LambdaContext, send: "Callable[[Message], None]") -> None:
+        """Answers an API Gateway event part by part: `send` is handed ASGI's messages as they are made.
+
+        It may block, and raises OSError when the client is gone; the work on a task that he began goes on.
+        """
+        request = self._mangum.infer(self._own(event), context)  # type: ignore[arg-type]
+        self._loop.run_until_complete(self._streamed(request.scope, request.body or b"", send))
 
     def close(self) -> None:
         """For those who serve more than one in a process; Lambda never does."""
@@ -80,6 +88,36 @@ class Doors:
             self._loop.run_until_complete(litellm.close())
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
+
+    def _own(self, event: Event) -> Event:
+        """The event as the web application wants it."""
+        where = address(event, self._settings.public_url, self._settings.base_path)
+        return settled(event, self._settings.base_path) | {"agentfn.address": where}
+
+    async def _streamed(self, scope: Any, body: bytes, send: "Callable[[Message], None]") -> None:
+        over = asyncio.Event()
+        unread = [body]
+
+        async def receive() -> "Message":
+            if unread:
+                return {"type": "http.request", "body": unread.pop()}
+            await over.wait()
+            return {"type": "http.disconnect"}
+
+        async def tell(message: "Message") -> None:
+            try:
+                send(message)
+            except OSError:
+                over.set()
+
+        before = asyncio.all_tasks()
+        try:
+            await self._app(scope, receive, tell)
+        finally:
+            over.set()
+            await self._requests.streaming.settle()
+            for task in asyncio.all_tasks() - before:  # the sdk's event source leaves a watcher behind
+                task.cancel()
 
     async def _continue(self, event: Event, context: LambdaContext) -> dict[str, list[dict[str, str]]]:
         """Works through a batch. What failed is named, so that the queue brings that alone back."""

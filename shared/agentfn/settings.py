@@ -56,6 +56,7 @@ class Settings(BaseModel):
     dead_letters_url: str | None = None
     public_url: str | None = None
     base_path: str = ""
+    streaming: bool = False  # the front door can stream
 
     # Who may call.
     auth: Literal["bearer", "none"] = "bearer"
@@ -80,7 +81,7 @@ class Settings(BaseModel):
     # The loop.
     max_steps: Count = 40
     max_tokens: Size = 10_000_000  # of one task
-    max_cost: Annotated[float, Field(gt=0)] = 10.0  # of one task, in US dollars
+    max_cost: Annotated[float, Field(gt=0, le=1e6)] = 10.0  # of one task, in US dollars
     max_history_chars: Annotated[int, Field(ge=4_000)] = 400_000
     max_history_tokens: Annotated[int, Field(ge=1_000)] | None = None
     max_nudges: Annotated[int, Field(ge=0, le=10)] = 2

@@ -31,11 +31,20 @@ def account() -> Iterator[Account]:
 
 
 @pytest.fixture(scope="session")
-def analyst(account: Account) -> Caller:
-    """The root template, as in the README."""
-    outputs = account.deploy(account.build("template.yaml", "root"), "agentfn", AnalystModel="demo")
-    token = account.token(outputs["AnalystTokenSecretArn"])
-    return Caller(account.endpoint, outputs["AnalystUrl"], token)
+def application(account: Account) -> dict[str, str]:
+    """The outputs of the root template, deployed as in the README."""
+    template = account.build("template.yaml", "root")
+    return account.deploy(template, "agentfn", AnalystModel="demo", LibrarianModel="demo")
+
+
+@pytest.fixture(scope="session")
+def analyst(account: Account, application: dict[str, str]) -> Caller:
+    return Caller(account.endpoint, application["AnalystUrl"], account.token(application["AnalystTokenSecretArn"]))
+
+
+@pytest.fixture(scope="session")
+def librarian(account: Account, application: dict[str, str]) -> Caller:
+    return Caller(account.endpoint, application["LibrarianUrl"], account.token(application["LibrarianTokenSecretArn"]))
 
 
 @pytest.fixture(scope="session")

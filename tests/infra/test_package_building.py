@@ -15,7 +15,9 @@ import pytest
 
 from infra.templates import ROOT
 
-PINS = (ROOT / "functions" / "analyst" / "requirements.txt").read_text()
+AGENTS = ("analyst", "librarian")
+PINNED = {agent: (ROOT / "functions" / agent / "requirements.txt").read_text() for agent in AGENTS}
+PINS = PINNED["analyst"]
 
 
 def load(name: str) -> Any:
@@ -42,19 +44,21 @@ def native(machine: int) -> bytes:
     return b"\x7fELF" + bytes(14) + machine.to_bytes(2, "little") + bytes(44)
 
 
-def test_every_pin_is_exact_has_hashes_and_names_no_index() -> None:
-    pins = re.findall(r"^[a-z0-9].*$", PINS, re.MULTILINE)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_pin_is_exact_has_hashes_and_names_no_index(agent: str) -> None:
+    pins = re.findall(r"^[a-z0-9].*$", PINNED[agent], re.MULTILINE)
     assert all(re.fullmatch(r"[a-z0-9.-]+==\S+ \\", pin) for pin in pins)
-    assert len(re.findall(r"==\S+ \\\n    --hash=sha256:", PINS)) == len(pins)
-    assert not re.search(r"^-|://", PINS, re.MULTILINE)
+    assert len(re.findall(r"==\S+ \\\n    --hash=sha256:", PINNED[agent])) == len(pins)
+    assert not re.search(r"^-|://", PINNED[agent], re.MULTILINE)
 
 
-def test_the_pins_cover_all_that_the_analyst_needs() -> None:
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_pins_cover_all_that_an_agent_needs(agent: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    needed = [*project["dependencies"], *extras["litellm"], *extras["analyst"]]
+    needed = [*project["dependencies"], *extras["litellm"], *extras[agent]]
     names = {re.split(r"[\[<>=]", requirement)[0] for requirement in needed}
-    assert names <= set(re.findall(r"^([a-z0-9.-]+)==", PINS, re.MULTILINE))
+    assert names <= set(re.findall(r"^([a-z0-9.-]+)==", PINNED[agent], re.MULTILINE))
 
 
 def test_what_is_left_out_takes_its_hashes_along() -> None:

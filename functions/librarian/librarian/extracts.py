@@ -10,7 +10,7 @@ from librarian.wording import flat, shortened
 MARKER = re.compile(r"^\[([^\]\n]+)\]$", re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.!?])[\"\u201d)]?\s+(?=[\"\u201c(]?[A-Z0-9])")
 # What ends in a full stop and no sentence: an initial, a title, "No. 5".
-ABBREVIATED = re.compile(r"(?:\b[A-Z]|\b(?:No|Mr|Mrs|Ms|Dr|St|Sec|Art|vs|pp?))\.$")
+ABBREVIATED = re.compile(r"(?:\b[A-Z]|(?:^|\s)\d{1,2}|\b(?:No|Mr|Mrs|Ms|Dr|St|Sec|Art|vs|pp?))\.$")
 COLUMNS = re.compile(r"\S {3}\S| \| ")
 # A short first line before a line that begins like a sentence.
 HEADING = re.compile(r"(?<=\n\n)([^\n]{3,60}[^\n.,;:?!])\n(?=[A-Z])(?![^\n]* {3})")
@@ -18,7 +18,8 @@ FIGURE = re.compile(r"\d")
 AMOUNT = re.compile(
     r"\b(?:how (?:much|many|high|long|often|large)|what (?:is|was|are|were)|when|total|cost|until)\b", re.IGNORECASE
 )
-FEWEST_WORDS = 3
+ENDS = (".", "!", "?", '"', "\u201d")
+FEWEST_WORDS = 5
 LONGEST = 500
 
 
@@ -59,15 +60,15 @@ def best(question: str, found: Sequence[Extract], most: int = 2) -> list[Extract
 
 def _worth(text: str) -> float:
     """Headings say little, though they have the question's words."""
-    return 1.0 if text.endswith((".", "!", "?", '"', "\u201d")) or ", " in text else 0.4
+    return 1.0 if text.endswith(ENDS) or ", " in text else 0.4
 
 
 def opening(found: Sequence[Extract], most: int = 4) -> list[Extract]:
     """The first sentences of each page, then those with figures, in the order of the text."""
-    prose = [one for one in found if not COLUMNS.search(one.text) and len(one.text.split()) > FEWEST_WORDS]
+    prose = [one for one in found if one.text.endswith(ENDS) and len(one.text.split()) >= FEWEST_WORDS] or list(found)
     firsts = list({one.cited: one for one in reversed(prose)}.values())[::-1]
     figures = [one for one in prose if re.search(r"[$\u20ac\u00a3]\s?\d|\d+ percent|\d%", one.text)]
-    chosen = [*firsts[: most // 2], *figures, *firsts, *found][: most * 3]
+    chosen = [*firsts[: most // 2], *figures, *firsts, *prose]
     kept = list(dict.fromkeys(chosen))[:most]
     return sorted(kept, key=found.index)
 

@@ -22,6 +22,19 @@ class Shelf:
     def __init__(self) -> None:
         self._contents: OrderedDict[str, Content] = OrderedDict()
         self._lock = threading.Lock()
+        self._reading = threading.Lock()
+
+    def find(self, key: str, make: Callable[[], Content]) -> Content:
+        """What is there, else what `make` gives. Calls of one turn want the same file at once: it is read once."""
+        content = self.get(key)
+        if content is not None:
+            return content
+        with self._reading:
+            content = self.get(key)
+            if content is None:
+                content = make()
+                self.put(key, content)
+        return content
 
     def get(self, key: str) -> Content | None:
         with self._lock:
@@ -115,13 +128,13 @@ def _content(info: FileInfo, context: Context) -> Content:
     raw = context.path(info.name).read_bytes()
     suffix = suffix_of(info.name).lower()
     key = f"{suffix} {hashlib.sha256(raw).hexdigest()}"
-    content = SHELF.get(key)
-    if content is None:
+
+    def make() -> Content:
         if len(raw) > SLOW_BYTES:
             context.progress(f"Reading {info.name}")
-        content = read_content(raw, suffix)
-        SHELF.put(key, content)
-    return content
+        return read_content(raw, suffix)
+
+    return SHELF.find(key, make)
 
 
 def _names(documents: Iterable[Document]) -> str:

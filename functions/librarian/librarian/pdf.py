@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from librarian.documents import Content, Mark, Part, Unreadable, span
 from librarian.limits import BLANK_PAGE, DOCUMENT_CHARS, PDF_PAGES
 from librarian.outline import bookmarks
+from librarian.running import without_running
 from librarian.typeset import headings
 from librarian.wording import tidy
 
@@ -39,7 +40,7 @@ def read_pdf(raw: bytes) -> Content:
     """Raises Unreadable for a file that is broken, locked, too long, or without any text."""
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every flaw that it reads over
     reader = _open(raw)
-    texts = [_text(page) for page in reader.pages]
+    texts = without_running([_text(page) for page in reader.pages])
     blank = [number for number, text in enumerate(texts, 1) if len(text) < BLANK_PAGE]
     if len(blank) == len(texts):
         raise SCAN

@@ -1,6 +1,14 @@
-"""All that the librarian can do."""
+"""All that the librarian can do, for its own agent or as part of another."""
 
+from agentfn import Toolkit
 from librarian.looking import find_text, list_items, read, search
 from librarian.summing import report, summarise
 
+CITING = (
+    "Tools for a packet of documents. Items are named by the ids that `list_items` shows. A citation is what the tools "
+    "put in brackets or before a colon, such as (Item 5.2, p. 13): copy it behind every statement, with the pages that "
+    "you read."
+)
+
 TOOLS = [list_items, find_text, search, read, summarise, report]
+PACKET_TOOLS = Toolkit(TOOLS, CITING)

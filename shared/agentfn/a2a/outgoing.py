@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from a2a.types import Part, Task
+from a2a.server.events.event_queue import Event
+from a2a.types import Part, StreamResponse, Task, TaskArtifactUpdateEvent
 
 from agentfn.files import Bucket
 from agentfn.outcome import OBJECT
@@ -12,10 +13,24 @@ def signed(task: Task, bucket: Bucket) -> Task:
     """A copy in which every reference to an object is a link, signed now."""
     shown = Task()
     shown.CopyFrom(task)
-    for part in _parts(shown):
+    _sign(_parts(shown), bucket)
+    return shown
+
+
+def signed_event(told: StreamResponse, bucket: Bucket) -> Event:
+    """What a stream tells, with living links."""
+    event: Event = getattr(told, str(told.WhichOneof("payload")))
+    if isinstance(event, Task):
+        return signed(event, bucket)
+    if isinstance(event, TaskArtifactUpdateEvent):
+        _sign(event.artifact.parts, bucket)
+    return event
+
+
+def _sign(parts: Iterable[Part], bucket: Bucket) -> None:
+    for part in parts:
         if part.url.startswith(OBJECT):
             part.url = bucket.link(part.url.removeprefix(OBJECT))
-    return shown
 
 
 def _parts(task: Task) -> Iterable[Part]:

@@ -4,6 +4,7 @@ The sdk's own handler is not used: its producers run in the background of a livi
 none.
 """
 
+import contextlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -36,6 +37,8 @@ from agentfn.a2a.incoming import read_message
 from agentfn.a2a.outgoing import signed
 from agentfn.a2a.sending import Sending
 from agentfn.a2a.shield import shielded
+from agentfn.a2a.streaming import Streaming
+from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError
 from agentfn.outcome import with_status
 from agentfn.runner import Runner
@@ -47,18 +50,13 @@ class AgentRequests(RequestHandler):
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._tasks = runner.tasks
+        self.streaming = Streaming(runner)
 
     @validate_request_params
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
         """Answers at once where `return_immediately` says so, else when the task ends, waits, or time is up."""
         async with shielded(context):
-            validate_history_length(params.configuration)
-            key = context.state["headers"].get("idempotency-key", "").strip()
-            incoming = read_message(params.message, self._runner.agent, self._runner.settings, key)
-            wait = not params.configuration.return_immediately
-            sending = Sending(self._runner, context.user.user_name, context.state["lambda"], wait=wait)
-            take = sending.follow_up if params.message.task_id else sending.start
-            head = await take(incoming)
+            head = await self._accepted(params, context)
             return self._shown(head.task, params.configuration)
 
     @validate_request_params
@@ -98,17 +96,28 @@ class AgentRequests(RequestHandler):
                     continue
                 return self._shown(saved.task)
 
+    @validate_request_params
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        raise UnsupportedOperationError("this agent does not stream; send the message and poll the task")
-        yield  # makes it the generator that the interface asks for
+        """The task first, then its events, while this invocation works on it."""
+        self._check_streams()
+        async with shielded(context):
+            head = await self._accepted(params, context, self.streaming)
+        async for event in self._followed(head, context, params.configuration):
+            yield event
 
+    @validate_request_params
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        raise UnsupportedOperationError("this agent does not stream; poll the task")
-        yield
+        self._check_streams()
+        async with shielded(context):
+            head = await self._head(context, params.id)
+        if head.terminal:
+            raise UnsupportedOperationError(f"task {head.task.id} has ended: there is nothing to wait for; get it")
+        async for event in self._followed(head, context, None):
+            yield event
 
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
@@ -128,6 +137,27 @@ class AgentRequests(RequestHandler):
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
         raise UnsupportedOperationError("this agent has no extended card")
+
+    async def _accepted(
+        self, params: SendMessageRequest, context: ServerCallContext, listener: Streaming | None = None
+    ) -> Head:
+        validate_history_length(params.configuration)
+        key = context.state["headers"].get("idempotency-key", "").strip()
+        incoming = read_message(params.message, self._runner.agent, self._runner.settings, key)
+        wait = listener is not None or not params.configuration.return_immediately
+        sending = Sending(self._runner, context.user.user_name, context.state["lambda"], wait=wait, listener=listener)
+        take = sending.follow_up if params.message.task_id else sending.start
+        return await take(incoming)
+
+    async def _followed(self, head: Head, context: ServerCallContext, config: Any) -> AsyncGenerator[Event]:
+        deadline = Deadline.of(context.state["lambda"], reserve=self._runner.settings.reserve_seconds)
+        async with shielded(context), contextlib.aclosing(self.streaming.follow(head, deadline)) as events:
+            async for event in events:
+                yield apply_history_length(event, config) if isinstance(event, Task) else event
+
+    def _check_streams(self) -> None:
+        if not self._runner.settings.streaming:
+            raise UnsupportedOperationError("this agent does not stream; send the message and poll the task")
 
     async def _head(self, context: ServerCallContext, task_id: str) -> Head:
         head = await self._tasks.read(context.user.user_name, task_id)

@@ -10,6 +10,7 @@ from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedO
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.a2a.incoming import Incoming
+from agentfn.a2a.streaming import Streaming
 from agentfn.continuations import Continuation
 from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import ConflictError
@@ -28,9 +29,15 @@ BUSY = "task {id} is being worked on; send a follow-up when it asks for input, o
 
 
 class Sending:
-    """One caller's message. `wait` says that he waits for the end of the task, as far as the front door lets him."""
+    """One caller's message. `wait` says that he waits for the end of the task, as far as the front door lets him.
 
-    def __init__(self, runner: Runner, owner: str, context: LambdaContext, *, wait: bool) -> None:
+    With a `listener`, the task is worked on beside him: he is told what happens, and is not waited for.
+    """
+
+    def __init__(
+        self, runner: Runner, owner: str, context: LambdaContext, *, wait: bool, listener: Streaming | None = None
+    ) -> None:
+        self._listener = listener
         self._runner = runner
         self._tasks = runner.tasks
         self._owner = owner
@@ -38,7 +45,8 @@ class Sending:
         self._here = wait and runner.executor is None  # an executor runs whole, which a request has no time for
         settings = runner.settings
         # The front door answers 504 at its limit, whatever the function still has.
-        self._deadline = Deadline.of(context, reserve=settings.reserve_seconds, cap=settings.request_seconds)
+        cap = settings.request_seconds if listener is None else None  # a stream has as long as the function
+        self._deadline = Deadline.of(context, reserve=settings.reserve_seconds, cap=cap)
 
     async def start(self, incoming: Incoming) -> Head:
         """A new task. Insurance first, then the task: a message for a task that never came to be is a no-op."""
@@ -95,8 +103,15 @@ class Sending:
 
     async def _worked_on(self, head: Head, turns: list[Turn]) -> Head:
         """The task is accepted: whatever happens to a run that begins here, its insurance brings another."""
+        if self._listener is not None:
+            if self._here:
+                self._listener.work(self._run(head, turns))
+            return head
         if not self._here:
             return await self._awaited(head)
+        return await self._run(head, turns)
+
+    async def _run(self, head: Head, turns: list[Turn]) -> Head:
         try:
             return await self._runner.run(head, turns, self._deadline)
         except (BotoCoreError, ClientError):
@@ -140,7 +155,7 @@ class Sending:
         head = await self._tasks.read(self._owner, known.task_id)
         if head is None:
             raise TaskNotFoundError
-        return await self._awaited(head)
+        return head if self._listener is not None else await self._awaited(head)
 
     async def _known(self, records: list[MessageRecord]) -> MessageRecord | None:
         """What is on record under one of the names."""

@@ -13,13 +13,14 @@ from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
 from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentfn.a2a.caller import Door
 from agentfn.a2a.card import build_card, card_at
 from agentfn.a2a.requests import AgentRequests
 from agentfn.agent import Agent
 from agentfn.errors import AgentfnError
+from agentfn.settings import Settings
 from agentfn.telemetry import logger
 
 OLD_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
@@ -63,7 +64,7 @@ class Guard:
             await refusal(scope, receive, send)
             return
         _address.set(scope["aws.event"]["agentfn.address"])
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, _plain_lines(send))
 
     async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
         if scope["path"] in PUBLIC and scope["method"] in ("GET", "HEAD"):
@@ -81,20 +82,35 @@ class Guard:
         return _too_large(scope["path"], size, self._max_body) if size > self._max_body else None
 
 
-def web_app(agent: Agent, requests: AgentRequests, door: Door, max_body: int) -> ASGIApp:
+def web_app(agent: Agent, requests: AgentRequests, door: Door, settings: Settings) -> ASGIApp:
     """To be called with Lambda's context in `scope["aws.context"]`, and in `scope["aws.event"]` the event with the
     agent's public URL as `agentfn.address`.
     """
     app = FastAPI(title=agent.name, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     contexts = CallContexts()
-    card = build_card(agent, door.scheme)
+    card = build_card(agent, door.scheme, streaming=settings.streaming)
     for path in (AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH):
         app.routes.extend(create_agent_card_routes(card_at(card, "https://unknown.invalid"), _placed(card), path))
     for path in HEALTH_PATHS:
         app.add_api_route(path, _health, methods=["GET"])
     app.routes.extend(create_jsonrpc_routes(requests, "/", contexts, enable_v0_3_compat=True))
     app.routes.extend(create_rest_routes(requests, contexts, enable_v0_3_compat=True))
-    return Guard(app, door, max_body)
+    return Guard(app, door, settings.max_body_size)
+
+
+def _plain_lines(send: Send) -> Send:
+    """Server-sent events end their lines with LF: readers that split by hand miss CRLF, which the sdk writes."""
+    events = False
+
+    async def plain(message: Message) -> None:
+        nonlocal events
+        if message["type"] == "http.response.start":
+            events = any(value.startswith(b"text/event-stream") for name, value in message["headers"])
+        elif events:
+            message = {**message, "body": message.get("body", b"").replace(b"\r\n", b"\n")}
+        await send(message)
+
+    return plain
 
 
 def _placed(card: AgentCard) -> Any:

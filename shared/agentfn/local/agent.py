@@ -79,6 +79,7 @@ class LocalAgent:
             "AGENTFN_TOKENS": json.dumps({CALLER: self.token}),
             "AGENTFN_PUBLIC_URL": self.url,
             "AGENTFN_BASE_PATH": "",
+            "AGENTFN_STREAMING": "true",
         }
         return {**os.environ, **self._given, **aws.resources.environment(), **ours}
 

@@ -36,7 +36,11 @@ class Environments:
 
     def invoke(self, event: dict[str, Any]) -> Future[Any]:
         """Raises RuntimeError once this is closed."""
-        future = self._pool.submit(self._run, event)
+        return self.submit(lambda handler, context: handler(event, context))
+
+    def submit(self, work: Callable[[Handler, LambdaContext], Any]) -> Future[Any]:
+        """Whatever is to be done with a handler in one invocation."""
+        future = self._pool.submit(lambda: work(self._handler(), LambdaContext(self._seconds)))
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return future
@@ -59,9 +63,6 @@ class Environments:
             return
         for task in asyncio.all_tasks(loop):
             task.cancel()
-
-    def _run(self, event: dict[str, Any]) -> Any:
-        return self._handler()(event, LambdaContext(self._seconds))
 
     def _handler(self) -> Handler:
         if not hasattr(self._own, "handler"):

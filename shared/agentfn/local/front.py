@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agentfn.errors import ConfigurationError
 from agentfn.local.environments import Environments
-from agentfn.local.lambda_ import rest_event
+from agentfn.local.lambda_ import LambdaContext, rest_event
 from agentfn.telemetry import logger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
@@ -79,29 +81,55 @@ class Serving:
 
 
 def gateway(environments: Environments) -> Any:
-    """An ASGI app that does what API Gateway does."""
+    """An ASGI app that does what API Gateway does: it passes answers on while they are made."""
 
     async def app(scope: "Scope", receive: "Receive", send: "Send") -> None:
         body = await _body(receive)
         if len(body) > LARGEST:
-            answer = _plain(413, "Request Too Long")
-        else:
-            answer = await _answer(environments, _event(scope, body))
-        await send(_start(answer))
-        await send({"type": "http.response.body", "body": _content(answer)})
+            await _tell(_plain(413, "Request Too Long"), send)
+            return
+        await _pass_on(environments, _event(scope, body), receive, send)
 
     return app
 
 
-async def _answer(environments: Environments, event: Answer) -> Answer:
-    try:
-        answer: Answer = await asyncio.wrap_future(environments.invoke(event))
-    except Exception:  # noqa: BLE001 - API Gateway answers like this, whatever broke
-        logger.exception("the handler broke")
-        return _plain(502, "Internal server error")
-    except asyncio.CancelledError:
-        return _plain(502, "Internal server error")
-    return answer
+async def _pass_on(environments: Environments, event: Answer, receive: "Receive", send: "Send") -> None:
+    parts: asyncio.Queue[Message | None] = asyncio.Queue()
+    loop, gone = asyncio.get_running_loop(), asyncio.ensure_future(receive())
+
+    def take(message: "Message") -> None:
+        if gone.done():
+            raise ConnectionAbortedError("the client is gone")
+        loop.call_soon_threadsafe(parts.put_nowait, message)
+
+    answering = asyncio.wrap_future(
+        environments.submit(lambda handler, context: _answer(handler, event, context, take))
+    )
+    answering.add_done_callback(lambda _: parts.put_nowait(None))
+    started = False
+    while (part := await parts.get()) is not None:
+        started = True
+        await send(part)
+    gone.cancel()
+    if answering.cancelled() or answering.exception():
+        logger.error("the handler broke", exc_info=None if answering.cancelled() else answering.exception())
+        if not started:  # API Gateway answers like this, whatever broke
+            await _tell(_plain(502, "Internal server error"), send)
+
+
+def _answer(handler: Any, event: Answer, context: LambdaContext, take: "Callable[[Message], None]") -> None:
+    """A handler that is not made by `serve`, or wraps one, may not be able to stream."""
+    if hasattr(handler, "stream"):
+        handler.stream(event, context, take)
+        return
+    answer = handler(event, context)
+    take(_start(answer))
+    take({"type": "http.response.body", "body": _content(answer)})
+
+
+async def _tell(answer: Answer, send: "Send") -> None:
+    await send(_start(answer))
+    await send({"type": "http.response.body", "body": _content(answer)})
 
 
 async def _body(receive: "Receive") -> bytes:

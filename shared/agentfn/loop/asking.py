@@ -120,7 +120,7 @@ class _Shown:
         self._now += piece
         if self._told.startswith(self._now):
             return []
-        same = next((n for n, (a, b) in enumerate(zip(self._told, self._now)) if a != b), len(self._told))
+        same = next((n for n, (a, b) in enumerate(zip(self._told, self._now, strict=False)) if a != b), len(self._told))
         self._told = self._now
         return [TextDelta(self._step, self._now[same:], same)]
 

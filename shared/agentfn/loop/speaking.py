@@ -12,7 +12,7 @@ from agentfn.loop.events import Event, ModelTurn, Notice
 from agentfn.loop.history import budget, trimmed
 from agentfn.loop.lifecycle import LIFECYCLE
 from agentfn.loop.limits import LoopLimits
-from agentfn.loop.protocol import Nudge, ToolProtocol
+from agentfn.loop.protocol import ToolProtocol
 from agentfn.loop.transcript import distinct, shown, whole
 from agentfn.models import Prompt, Reply, Turn, Usage
 
@@ -40,14 +40,12 @@ class Speaking:
                     else:
                         reply = whole(item)
             spent += reply.usage
-            meant = self.protocol.read(reply, prompt)
-            if not isinstance(meant, Nudge):
+            read = self.protocol.read(reply, prompt)
+            meant = read if isinstance(read, Reply) else self.protocol.give_up(reply)
+            if isinstance(read, Reply) or nudges == self.limits.nudges:
                 break
-            if nudges == self.limits.nudges:
-                meant = self.protocol.give_up(reply)
-                break
-            yield Notice(step, f"a reply that cannot be gone on with; the model was told: {meant.reason}")
-            aside += meant.turns()
+            yield Notice(step, f"a reply that cannot be gone on with; the model was told: {read.reason}")
+            aside += read.turns()
         calls = distinct(meant.calls, prompt.turns)
         turn = dataclasses.replace(meant, calls=calls, usage=spent).turn
         yield ModelTurn(step, turn, any(call.name not in LIFECYCLE for call in calls), meant.finish)

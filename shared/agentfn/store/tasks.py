@@ -19,6 +19,7 @@ from agentfn.errors import ConflictError
 from agentfn.models import Turn
 from agentfn.store import keys
 from agentfn.store.actions import Action, put_events, put_head, put_message, put_turns, read_events, update_head
+from agentfn.store.bell import Bell
 from agentfn.store.events import now, snapshot, status_event
 from agentfn.store.head import Head
 from agentfn.store.payload import SPILL_ABOVE, Payloads
@@ -47,6 +48,7 @@ class Tasks:
         self.payloads = payloads
         self.agent = agent
         self.clock = clock
+        self.bell = Bell()
         self._seconds = days * 24 * 3600
 
     async def create(self, head: Head, messages: Iterable[MessageRecord] = (), turns: Iterable[Turn] = ()) -> Head:
@@ -160,6 +162,7 @@ class Tasks:
         after = dataclasses.replace(head, version=version, turns=head.turns + len(turns), **{**idle, **changes})
         change = await asyncio.to_thread(self._change, head, after, turns, list(events), list(messages))
         await self.table.write(*change)
+        self.bell.ring(head.task.id)
         return after
 
     async def delete(self, head: Head) -> None:

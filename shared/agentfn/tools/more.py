@@ -44,7 +44,7 @@ def _text(file: Path, context: Context) -> str:
 
 def _page(text: str, offset: int, limit: int) -> dict[str, Any]:
     """As much as fits into `limit` characters of JSON, and one character at least: or reading would not go on."""
-    size = min(limit, len(text) - offset)
+    size = min(max(1, limit), len(text) - offset)
     while True:
         end = offset + size
         more = end < len(text)

@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,7 +13,6 @@ from agentfn import File, ToolError
 from functions.librarian.desk import AGENT, Desk
 from functions.librarian.make_packet import Pages
 from functions.librarian.questions import packet
-from librarian import packet as packets
 from librarian.documents import Content
 from librarian.looking import find_text, list_items, read, search
 from librarian.packet import Shelf
@@ -234,23 +235,24 @@ def test_a_document_alone_is_not_named_in_citations(desk: Desk) -> None:
     assert desk.use(read, item="8").startswith("Item 8, pp. 27\u201329\n\n[Item 8, p. 27]")
 
 
-def test_a_file_is_read_once_in_a_process_whatever_it_is_called(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads: list[str] = []
+def test_the_same_bytes_are_read_once_though_several_want_them_at_once() -> None:
+    shelf, reads, content = Shelf(), [], read_content(b"Forty dollars.", ".txt")
 
-    def counting(raw: bytes, suffix: str) -> Content:
-        reads.append(suffix)
-        return read_content(raw, suffix)
+    def make() -> Content:
+        reads.append(threading.get_ident())
+        return content
 
-    monkeypatch.setattr(packets, "SHELF", Shelf())
-    monkeypatch.setattr(packets, "read_content", counting)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: shelf.find("a", make), range(12)))
+    assert len(reads) == 1
+    assert all(one is content for one in found)
+
+
+def test_two_files_of_different_bytes_are_never_taken_for_each_other(desk: Desk) -> None:
     desk.put("a.md", "# Fees\n\nForty.\n")
-    desk.put("b.md", "# Fees\n\nForty.\n")
-    desk.use(list_items)
-    desk.use(search, query="fees")
-    assert reads == [".md"]
-    desk.put("c.md", "# Fees\n\nFifty.\n")
-    assert "Fifty" in desk.use(read, document="c.md", pages="1")
-    assert reads == [".md", ".md"]
+    desk.put("b.md", "# Fees\n\nFifty.\n")
+    assert "Forty" in desk.use(read, document="a.md", pages="1")
+    assert "Fifty" in desk.use(read, document="b.md", pages="1")
 
 
 def test_the_shelf_keeps_so_many_documents_and_no_more() -> None:

@@ -13,7 +13,9 @@ from functions.librarian.questions import DATA
 from librarian import docx as word
 from librarian.documents import Content, Unreadable
 from librarian.items import make_items
+from librarian.limits import UNZIPPED_BYTES
 from librarian.reading import read_content
+from librarian.running import without_running
 from librarian.wording import clean, flat, shortened
 
 PACKET = (DATA / "packet.pdf").read_bytes()
@@ -169,7 +171,7 @@ def test_headings_of_other_languages_count_by_their_level() -> None:
     assert [mark.title for mark in content.marks] == ["Kosten", "Anhang"]
 
 
-def test_a_word_document_cannot_reach_other_files_or_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_document_cannot_reach_other_files_or_fill_the_memory() -> None:
     entity = docx(["<w:p><w:r><w:t>&x;</w:t></w:r></w:p>"])
     file = io.BytesIO()
     with ZipFile(io.BytesIO(entity)) as old, ZipFile(file, "w", ZIP_DEFLATED) as new:
@@ -178,9 +180,12 @@ def test_a_word_document_cannot_reach_other_files_or_fill_the_memory(monkeypatch
             new.writestr(name, doctype + old.read(name))
     with pytest.raises(Unreadable, match="broken Word document"):
         read_content(file.getvalue(), ".docx")
-    monkeypatch.setattr(word, "UNZIPPED_BYTES", 1_000)
-    with pytest.raises(Unreadable, match="unpacks to more than"):
-        read_content(docx([paragraph("word " * 2_000)]), ".docx")
+    bomb = io.BytesIO()
+    with ZipFile(bomb, "w", ZIP_DEFLATED) as archive:
+        archive.writestr(word.BODY, bytes(UNZIPPED_BYTES + 1))
+    assert len(bomb.getvalue()) < 100_000
+    with pytest.raises(Unreadable, match="unpacks to more than 50 MB"):
+        read_content(bomb.getvalue(), ".docx")
 
 
 def test_markdown_keeps_its_text_and_a_sign_in_code_begins_no_section() -> None:
@@ -234,3 +239,18 @@ def test_what_looks_the_same_is_the_same_after_cleaning() -> None:
     assert clean("\u202b\u05e9\u05dc\u202c \ufe8f") == "\u05e9\u05dc \u0628"
     assert flat("the infor-\nmation on twenty-\nFive") == "the information on twenty- Five"
     assert shortened("one two three", 9) == "one two…"
+
+
+def test_running_heads_and_feet_stand_on_the_first_page_only() -> None:
+    pages = without_running([f"The club\n9 May 2026\n\nRule {n} here.\n\nPage {n} of 6" for n in range(1, 7)])
+    assert pages[0] == "The club\n9 May 2026\n\nRule 1 here.\n\nPage 1 of 6"
+    assert pages[1:] == [f"Rule {n} here." for n in range(2, 7)]
+
+
+def test_a_line_that_only_looks_like_a_running_one_stays() -> None:
+    sums = [f"Bills of month {n * n}\n\nTotal {n * 317}" for n in range(1, 9)]
+    assert without_running(sums) == sums
+    articles = [f"Article {n}\n\nText of {n * n}." for n in range(1, 9)]
+    assert without_running(articles) == articles
+    few = ["The club\n\nOne.", "The club\n\nTwo.", "The club\n\nThree.", ""]
+    assert without_running(few) == few

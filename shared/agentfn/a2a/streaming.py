@@ -1,0 +1,60 @@
+"""A task's events as a stream: from its log, so that it does not matter which invocation works on it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any
+
+from a2a.server.events.event_queue import Event
+from a2a.types import StreamResponse
+
+from agentfn.a2a.outgoing import signed, signed_event
+from agentfn.deadline import Deadline
+from agentfn.runner import Runner
+from agentfn.store import Head
+from agentfn.store.head import TERMINAL, WAITING
+
+SHORTEST_LOOK, LONGEST_LOOK = 0.25, 2.0  # seconds between two looks at the log while another invocation works
+
+
+class Streaming:
+    """Streams of one agent. `working` are the runs that requests began here and that outlive their listeners."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._tasks = runner.tasks
+        self._bucket = runner.bucket
+        self._working: set[asyncio.Task[Any]] = set()
+
+    async def follow(self, head: Head, deadline: Deadline) -> AsyncGenerator[Event]:
+        """The task as it stands, then what happens to it: up to where it ends, waits, or this invocation must return.
+
+        In the last case the stream ends without a terminal event, and whoever listens subscribes again.
+        """
+        yield signed(head.task, self._bucket)
+        seen, over, pause = head.version, not head.open, SHORTEST_LOOK
+        while not over and not deadline.passed:
+            for version, events in await self._tasks.events(head.owner, head.task.id, after=seen):
+                seen = version
+                for event in events:
+                    yield signed_event(event, self._bucket)
+                    over = over or _ends(event)
+                pause = SHORTEST_LOOK
+            if not over:
+                await self._tasks.bell.wait(head.task.id, deadline.clip(pause))
+                pause = min(LONGEST_LOOK, pause * 1.5)
+
+    def work(self, run: Coroutine[Any, Any, Any]) -> None:
+        """Begins a run that goes on even if nobody listens any more."""
+        task = asyncio.ensure_future(run)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
+    async def settle(self) -> None:
+        """Returns when no run is going on here: nothing may be left behind in a process that is frozen next."""
+        while self._working:
+            await asyncio.wait(self._working)
+
+
+def _ends(event: StreamResponse) -> bool:
+    """Whether the task has ended with it, or waits."""
+    payload = getattr(event, str(event.WhichOneof("payload")))
+    return hasattr(payload, "status") and payload.status.state in TERMINAL | WAITING
