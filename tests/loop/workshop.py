@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import json
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 from agentfn import Context, Deadline, File, FileInfo, Output, ToolError, tool
 from agentfn.loop import Event, Final, Loop, LoopLimits, Result
 from agentfn.loop.asking import Patience
-from agentfn.models import Model, Turn
+from agentfn.models import Model, Prompt, Turn
+from agentfn.models.messages import messages
 from agentfn.tools import FileRecord, Link, Registry
 from agentfn.tools.calling import Slots, ToolLimits
 
@@ -149,6 +151,8 @@ class Player:
 
         events = asyncio.run(collect())
         check_events(events)
+        for prompt in getattr(model, "prompts", ()):
+            check_prompt(prompt)
         return events
 
     def run(self, model: Model, *turns: Turn, **rest: Any) -> Result:
@@ -175,6 +179,22 @@ def check_transcript(turns: Sequence[Turn]) -> None:
         seen.update(waiting)
         assert turn.text.strip() or turn.calls or turn.role == "assistant"
     assert not waiting, f"calls without a result: {waiting}"
+
+
+def check_prompt(prompt: Prompt) -> None:
+    """What any provider takes: as a transcript, and as the chat messages that become of it."""
+    assert prompt.turns[0].role == "user"
+    assert prompt.turns[-1].role in ("user", "tool")
+    check_transcript(prompt.turns)
+    assert prompt.tools or not any(turn.calls for turn in prompt.turns), "calls, but no tools are declared"
+    chat = messages(prompt)
+    assert {message["role"] for message in chat} <= {"system", "user", "assistant", "tool"}
+    for message in chat:
+        assert message.get("tool_calls") if message["content"] is None else message["content"].strip()
+        for call in message.get("tool_calls", ()):
+            assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"])
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+    json.dumps(chat, ensure_ascii=False, allow_nan=False).encode()  # halves of characters cannot be sent
 
 
 def check_events(events: Sequence[Event]) -> None:

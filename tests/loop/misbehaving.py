@@ -1,0 +1,83 @@
+"""What models with bad manners say, in both protocols."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agentfn.models import Call, Prompt, Reply, Usage
+from agentfn.models.turn import Finish
+from agentfn.testing import ScriptedModel
+from agentfn.testing.scripted import Answer
+
+HALF = "\ud83d"  # of a character
+MOST_QUESTIONS = 400  # that a loop of a test may ask; whoever asks more would ask for ever
+
+# Letters that are no letters, letters that turn others round, and halves of letters.
+TEXTS = ["日本 😀", "a\x00b", "\u202eetirw\u202c", f"a{HALF}b", "\ufeff", "é" * 300, "{", '"', "```", "\\"]
+NAMES = ["Look", "LOOK", "look ", "look.at", "functions.look", "смотри", "look\u202e", "look\x00", HALF, "x" * 1_000]
+IDS = ["", " ", "call_1_1", "a/b", "a\x00", HALF, "\u202e", "é" * 200, "call_2"]
+ARGUMENTS = [
+    "",
+    " ",
+    "null",
+    "[]",
+    "[1]",
+    "7",
+    "true",
+    '"x"',
+    "x",
+    "{",
+    '{"at": "x',
+    '{"at": NaN}',
+    '{"at": 1e999}',
+    '{"seat": "one"}',
+    '{"nothing": 1}',
+    '"{\\"at\\": \\"x\\"}"',
+    f'{{"at": "{HALF}"}}',
+    '{"at": "\\ud83d"}',
+    '{"at": "\\u0000"}',
+    "[" * 3_000,
+]
+
+
+@dataclass(frozen=True)
+class Tongue:
+    """Says the same in either protocol. The arguments are raw text, spliced in as they are."""
+
+    protocol: str
+
+    @property
+    def native(self) -> bool:
+        return self.protocol == "native"
+
+    def call(
+        self, name: str, arguments: str = "{}", *, text: str = "", finish: Finish = "tool_calls", usage: Usage = Usage()
+    ) -> Reply:
+        if self.native:
+            return Reply(text, (Call("", name, arguments),), usage, finish)
+        return Reply(action(name, arguments, text), (), usage, "stop" if finish == "tool_calls" else finish)
+
+    def answer(self, text: str, *, finish: Finish = "stop", usage: Usage = Usage()) -> Reply:
+        if self.native:
+            return Reply(text, (), usage, finish)
+        return Reply(action("final_answer", json.dumps({"text": text})), (), usage, finish)
+
+
+def action(name: str, arguments: str, thought: str = "") -> str:
+    return f'{{"thought": {json.dumps(thought)}, "tool": {json.dumps(name)}, "args": {arguments}}}'
+
+
+def without_end(lines: Iterator[Answer], *, closing: Answer | None = None) -> ScriptedModel:
+    """A model that never runs out of lines; with `closing`, it says that when its tools are off."""
+
+    def answer(prompt: Prompt) -> Answer:
+        assert len(model.prompts) < MOST_QUESTIONS, "this loop has no end"
+        return closing if closing is not None and closes(prompt) else next(lines)
+
+    model = ScriptedModel.by_turn(answer)
+    return model
+
+
+def closes(prompt: Prompt) -> bool:
+    """Whether that is a closing prompt. In plain text, tools are off where it says so."""
+    return prompt.tool_choice == "none" or "tools are off" in prompt.turns[-1].text

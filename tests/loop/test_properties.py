@@ -1,0 +1,241 @@
+"""Whatever a model says, in any order, in either protocol and within any limits: the loop ends as it should."""
+
+import asyncio
+import copy
+import dataclasses
+import itertools
+import json
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentfn.errors import ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.loop import Event, Final, LoopLimits, ModelTurn, Result, Status, TextDelta
+from agentfn.loop.transcript import in_order, unanswered
+from agentfn.models import Call, Reply, Turn, Usage
+from agentfn.testing import ScriptedModel, calls
+from agentfn.testing.scripted import Answer
+from agentfn.tools.calling import ToolLimits
+from loop.misbehaving import ARGUMENTS, IDS, NAMES, TEXTS, Bench, action, without_end
+from loop.workshop import HI, Desk, Player, check_events, check_prompt, check_transcript
+
+GOOD = [calls("look", at="a"), calls("look", at="b"), calls("book", seat=1), calls("book", seat=2), calls("draw")]
+ASKING = [calls("pay", seat=1), calls("pay", seat=2), calls("pay", seat="x")]
+LIFECYCLE = [
+    calls("finish", text="Done."),
+    calls("finish", text=" "),
+    calls("finish", text="Done.", files=["a.svg"]),
+    calls("finish", text="Done.", files=["none.svg"]),
+    calls("finish", text="Done.", more=1),
+    calls("ask_user", question="Which?"),
+    calls("ask_user", question=""),
+    calls("reject_task", reason="No."),
+    calls("request_auth", scheme="oauth2", message="Who are you?"),
+    calls("report_progress", text="On it."),
+]
+AWAY = [
+    ModelUnavailable("away", retry_after=0.0),
+    ModelUnavailable("away for long", retry_after=400.0),
+    ModelRefused("no such model"),
+    ModelTooLong("too long"),
+]
+VERDICTS = ["yes", "no", "Why?", '{"seat": 3}', '{"seat": "x"}', '{"approved": true, "arguments": {"seat": 4}}', "[]"]
+WORDS = ["", " ", "Done.", "I see.", *TEXTS]
+
+odd_calls = st.builds(
+    Call,
+    st.sampled_from(IDS),
+    st.sampled_from([*NAMES, "", "look", "book", "pay", "finish", "ask_user"]),
+    st.sampled_from(ARGUMENTS),
+)
+any_calls = st.sampled_from(GOOD * 3 + ASKING + LIFECYCLE) | odd_calls
+usages = st.sampled_from([Usage(), Usage(10, 1), Usage(10, 1, 5, 0.1)])
+finishes = st.sampled_from(["stop", "stop", "tool_calls", "length", "content_filter"])
+native_replies: st.SearchStrategy[Answer] = st.builds(
+    Reply, st.sampled_from(WORDS), st.lists(any_calls, max_size=4).map(tuple), usages, finishes
+)
+actions: st.SearchStrategy[Answer] = st.builds(
+    lambda call, before, thought, usage, finish: Reply(
+        before + action(call.name, call.arguments, thought), (), usage, finish
+    ),
+    any_calls,
+    st.sampled_from(["", "So: ", "```json\n", "はい。", "{x} "]),
+    st.sampled_from(WORDS),
+    usages,
+    finishes,
+)
+finals: st.SearchStrategy[Answer] = st.sampled_from(
+    [Reply(action("final_answer", args)) for args in ('{"text": "Done."}', '"Done."', '{"text": "\\ud83d"}', "{}")]
+)
+failures: st.SearchStrategy[Answer] = st.sampled_from(AWAY)
+
+
+@dataclass(frozen=True)
+class Story:
+    """What the model says, over and over from the start; what the user says when he is asked; and how it is played."""
+
+    script: tuple[Answer, ...]
+    verdicts: tuple[str, ...]
+    protocol: str
+    stream: bool
+    suspends: bool
+    limits: LoopLimits
+
+    def play(self) -> "Play":
+        bench = Bench()
+        return Play(self, bench, without_end(itertools.cycle(self.script)), Desk(Path()))
+
+
+limits = st.builds(
+    LoopLimits,
+    steps=st.integers(1, 6),
+    tokens=st.sampled_from([None, None, 1, 40]),
+    history_chars=st.sampled_from([1, 300, 400_000]),
+    repeats=st.integers(1, 4),
+    tools=st.builds(ToolLimits, parallel=st.integers(1, 3), output_chars=st.sampled_from([5, 30_000])),
+)
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    protocol = draw(st.sampled_from(["native", "json"]))
+    said = native_replies if protocol == "native" else actions | actions | finals | native_replies
+    return Story(
+        tuple(draw(st.lists(said | said | said | failures, min_size=1, max_size=6))),
+        tuple(draw(st.lists(st.sampled_from(VERDICTS), max_size=3))),
+        protocol,
+        draw(st.booleans()),
+        draw(st.booleans()),
+        draw(limits),
+    )
+
+
+@dataclass(frozen=True)
+class Play:
+    """One story while it is played, in as many runs as it takes."""
+
+    story: Story
+    bench: Bench
+    model: ScriptedModel
+    desk: Desk
+
+    async def once(self, turns: Sequence[Turn], *, stop: int | None = None, interrupted: bool = False) -> list[Event]:
+        """One run, which dies after event number `stop`."""
+        loop = Player(self.desk, self.bench).loop(
+            self.model, protocol=self.story.protocol, stream=self.story.stream, suspends=self.story.suspends
+        )
+        loop = dataclasses.replace(loop, limits=self.story.limits)
+        events = []
+        async with aclosing(loop.play(turns, interrupted=interrupted)) as playing:
+            async for event in playing:
+                events.append(event)
+                if len(events) == stop:
+                    break
+        return events
+
+    async def to_the_end(self, turns: Sequence[Turn], *, interrupted: bool = False) -> Result:
+        """Runs until nothing is left that would go on, or that the user would say."""
+        verdicts = iter(self.story.verdicts)
+        for _ in range(5):
+            events = await self.once(turns, interrupted=interrupted)
+            interrupted = False
+            result = self.checked(turns, events)
+            turns = result.transcript
+            if result.status in ("input_required", "auth_required"):
+                word = next(verdicts, None)
+                if word is None:
+                    break
+                turns = (*turns, Turn("user", word))
+            elif result.status != "suspended":
+                break
+        return result
+
+    def checked(self, turns: Sequence[Turn], events: Sequence[Event]) -> Result:
+        check_events(events)
+        final = events[-1]
+        assert isinstance(final, Final)
+        check_result(final.result, self.story)
+        told = in_order([*turns, *(turn for event in events for turn in event.turns)])
+        assert list(final.result.transcript) == told
+        check_texts(events)
+        for prompt in self.model.prompts:
+            check_prompt(prompt)
+        assert [times for times in Counter(self.bench.booked).values() if times > 1] == []
+        return final.result
+
+
+def check_result(result: Result, story: Story) -> None:
+    assert result.status in get_args(Status)
+    assert result.text.strip() or result.status == "suspended"
+    assert story.suspends or result.status != "suspended"
+    assert result.total_steps <= story.limits.steps + 1
+    assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
+    sent = [result.to_json(), *(turn.to_json() for turn in result.transcript)]
+    json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()  # halves of characters cannot be sent
+    waiting = len(unanswered(result.transcript))
+    assert not waiting or result.status == "suspended" or result.finish_reason == "approval"
+    check_transcript(without_verdicts(result.transcript, waiting))
+
+
+def without_verdicts(turns: Sequence[Turn], waiting: int) -> list[Turn]:
+    """The transcript as the model is shown it; a last turn of which calls wait is left out."""
+    spoken = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
+    whole = turns[: spoken[-1]] if waiting else turns
+    return [turn for turn in whole if turn.role != "user" or not turn.call_id]
+
+
+def check_texts(events: Iterable[Event]) -> None:
+    """What was told in pieces is, when the turn is told, the turn's text."""
+    screen, pieces = "", 0
+    for event in events:
+        if isinstance(event, TextDelta):
+            assert event.offset <= len(screen)
+            screen, pieces = screen[: event.offset] + event.text, pieces + 1
+        if isinstance(event, ModelTurn):
+            assert not screen.strip() or screen == event.turn.text
+            screen = ""
+
+
+def kept(turns: Sequence[Turn], events: Sequence[Event]) -> list[Turn]:
+    """What a journal holds that saves when it must and never before."""
+    last = max((place for place, event in enumerate(events, 1) if event.urgent), default=0)
+    return [*turns, *(turn for event in events[:last] for turn in event.turns)]
+
+
+@contextmanager
+def no_pauses() -> Iterator[None]:
+    sleep = asyncio.sleep
+
+    async def at_once(seconds: float, result: Any = None) -> Any:
+        return await sleep(0, result)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("asyncio.sleep", at_once)
+        yield
+
+
+@settings(max_examples=150, deadline=None)
+@given(stories())
+def test_whatever_a_model_says_the_loop_ends_within_its_limits_and_in_words(story: Story) -> None:
+    with no_pauses():
+        asyncio.run(story.play().to_the_end([HI]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(stories(), st.integers(1, 30))
+def test_a_run_that_dies_anywhere_is_gone_on_with_and_no_call_takes_effect_twice(story: Story, stop: int) -> None:
+    async def die_and_go_on() -> None:
+        play = story.play()
+        events = await play.once([HI], stop=stop)
+        await play.to_the_end(kept([HI], events), interrupted=True)
+
+    with no_pauses():
+        asyncio.run(die_and_go_on())
