@@ -53,12 +53,48 @@ class Continuation:
         return json.dumps({"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent})
 
 
+@dataclass(frozen=True)
+class Announcement:
+    """That events up to that version of a task are to be delivered, to one subscriber or to all of them.
+
+    As with a continuation, it may be faster than the write it is for.
+    """
+
+    owner: str
+    task_id: str
+    version: int
+    sent: float
+    config_id: str = ""
+    message_id: str = ""
+    receipt: str = ""
+
+    @classmethod
+    def read(cls, record: dict[str, Any]) -> Self | None:
+        """From a record of an SQS event; None for one that is a continuation. Raises as `Continuation.read` does."""
+        body = json.loads(record["body"])
+        if "push" not in body:
+            return None
+        return cls(
+            owner=body["owner"],
+            task_id=body["task"],
+            version=int(body["version"]),
+            sent=float(body["sent"]),
+            config_id=body["push"],
+            message_id=record.get("messageId", ""),
+            receipt=record.get("receiptHandle", ""),
+        )
+
+    def body(self) -> str:
+        shape = {"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent}
+        return json.dumps({**shape, "push": self.config_id})
+
+
 class Continuations:
     def __init__(self, client: "Callable[[], SQSClient]", url: str) -> None:
         self._client = client
         self._url = url
 
-    async def send(self, message: Continuation, delay: float = 0.0) -> None:
+    async def send(self, message: Continuation | Announcement, delay: float = 0.0) -> None:
         """`delay` is in seconds; longer ones than SQS can hold are cut, and the run that comes of it waits again."""
         seconds = min(LONGEST_DELAY, max(0, math.ceil(delay)))
         await asyncio.to_thread(

@@ -10,16 +10,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mangum import Mangum
 from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
-from agentfn.a2a import AgentRequests, web_app
+from agentfn.a2a import AgentRequests, Delivering, Pushing, web_app
 from agentfn.agent import Agent
-from agentfn.continuations import Continuation
+from agentfn.continuations import Announcement, Continuation
 from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import StorageError
 from agentfn.executing import Executing
 from agentfn.gateway import Event, address, is_http, is_queue, is_sweep, settled
 from agentfn.settings import Settings
+from agentfn.store.pushes import Pushes
 from agentfn.telemetry import logger
-from agentfn.wiring import door_for, runner_for, sweep_for
+from agentfn.wiring import door_for, fetcher_for, runner_for, sweep_for
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
@@ -54,7 +55,10 @@ class Doors:
         self._settings = settings
         self._runner = runner_for(agent, settings, executor)
         self._sweep = sweep_for(self._runner)
-        self._requests = requests = AgentRequests(self._runner)
+        pushes, poster = Pushes(self._runner.tasks), fetcher_for(settings)
+        self._delivering = Delivering(self._runner, pushes, poster)
+        pushing = Pushing(self._runner, pushes, poster) if settings.push else None
+        self._requests = requests = AgentRequests(self._runner, pushing)
         self._app = web_app(agent, requests, door_for(agent, settings), settings)
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
@@ -124,19 +128,22 @@ class Doors:
         failures = []
         for record in event["Records"]:
             try:
-                message = Continuation.read(record)
+                message = Announcement.read(record) or Continuation.read(record)
             except (ValueError, KeyError, TypeError):
                 logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
                 continue
-            if not await self._resumed(message, context):
+            if not await self._done(message, context):
                 failures.append({"itemIdentifier": message.message_id})
         return {"batchItemFailures": failures}
 
-    async def _resumed(self, message: Continuation, context: LambdaContext) -> bool:
+    async def _done(self, message: Continuation | Announcement, context: LambdaContext) -> bool:
         try:
-            await self._runner.resume(message, self._deadline(context))
+            if isinstance(message, Announcement):
+                await self._delivering.deliver(message, self._deadline(context))
+            else:
+                await self._runner.resume(message, self._deadline(context))
         except (BotoCoreError, ClientError):
-            logger.exception("not resumed; the queue brings it back", task_id=message.task_id)
+            logger.exception("AWS failed; the queue brings the message back", task_id=message.task_id)
             await self._runner.put_back(message)
             return False
         except StorageError as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one

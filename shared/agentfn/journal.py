@@ -91,7 +91,9 @@ class Journal:
     async def lost(self) -> bool:
         """Whether somebody else wrote to the task since. One cheap read."""
         async with self.lock:
-            return await self.tasks.watch(self.head) != (self.head.version, self.head.run)
+            seen = await self.tasks.watch(self.head)
+            self.head = seen or self.head
+            return seen is None
 
     async def renew(self) -> None:
         """Tells progress that no save has told yet, and keeps the lease when nothing was saved for a third of it."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.agent import Agent
-from agentfn.continuations import Continuation, Continuations
+from agentfn.continuations import Announcement, Continuation, Continuations
 from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, ConflictError
 from agentfn.executing import TOO_LONG, Executing
@@ -72,7 +72,7 @@ class Runner:
             return
         logger.info("what this continuation was for was never written; it is dropped", task_id=message.task_id)
 
-    async def put_back(self, message: Continuation) -> None:
+    async def put_back(self, message: Continuation | Announcement) -> None:
         """Has the message come again soon, not when the function's timeout is over, as far as AWS can be reached."""
         with contextlib.suppress(BotoCoreError, ClientError):
             await self.queue.hide(message.receipt, BACK_SOON)

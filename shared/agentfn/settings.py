@@ -57,6 +57,12 @@ class Settings(BaseModel):
     public_url: str | None = None
     base_path: str = ""
     streaming: bool = False  # the front door can stream
+    push: bool = False  # callers may have webhooks called
+
+    # What may be fetched, and whom webhooks may reach.
+    fetch_seconds: Seconds = 20.0
+    fetch_hosts: str = ""  # names, separated by commas; `*.example.com` for all below; empty allows every public one
+    fetch_loopback: bool = False  # for tests: no template can set it
 
     # Who may call.
     auth: Literal["bearer", "none"] = "bearer"

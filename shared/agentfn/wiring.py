@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from agentfn.a2a.caller import BearerTokens, Door, OpenDoor
 from agentfn.agent import Agent
-from agentfn.continuations import Continuations, DeadLetters
+from agentfn.continuations import Announcement, Continuations, DeadLetters
 from agentfn.errors import ConfigurationError
 from agentfn.executing import Executing
 from agentfn.files import Bucket
+from agentfn.files.fetcher import Fetcher
 from agentfn.loop import LoopLimits
 from agentfn.loop.asking import Patience
 from agentfn.loop.lifecycle import LIFECYCLE
 from agentfn.models import Model
 from agentfn.runner import Runner
 from agentfn.settings import Settings
-from agentfn.store import Table, Tasks
+from agentfn.store import Head, Table, Tasks
 from agentfn.store.payload import Payloads
 from agentfn.sweep import Sweep
 from agentfn.telemetry import logger
@@ -26,6 +27,7 @@ from agentfn.tools.calling import Slots, ToolLimits
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+SOON = 1.0  # seconds
 NO_MODEL = (
     "no model: set AGENT_MODEL, for example AGENT_MODEL=anthropic/claude-sonnet-4-5 with AGENT_MODEL_API_KEY, or "
     "AGENT_MODEL=bedrock/<model id> with the function's role"
@@ -37,17 +39,30 @@ def runner_for(agent: Agent, settings: Settings, executor: Executing | None = No
     Registry([*LIFECYCLE, *agent.registry])
     bucket = Bucket(_s3, settings.bucket, settings.link_seconds)
     table = Table(lambda: client("dynamodb"), settings.table)
+    tasks = Tasks(table, Payloads(bucket), agent.name, settings.task_days)
+    queue = Continuations(lambda: client("sqs"), settings.queue_url)
+    tasks.announce = functools.partial(_announce, queue, tasks.clock)
     return Runner(
         agent=agent,
         settings=settings,
-        tasks=Tasks(table, Payloads(bucket), agent.name, settings.task_days),
+        tasks=tasks,
         bucket=bucket,
-        queue=Continuations(lambda: client("sqs"), settings.queue_url),
+        queue=queue,
         model=functools.cache(model_for(agent, settings) if executor is None else _no_model),
         limits=limits_of(settings),
         slots=Slots(settings.max_process_tools),
         executor=executor,
     )
+
+
+async def _announce(queue: Continuations, clock: Callable[[], float], head: Head) -> None:
+    """Before the write that it is for, which it waits for a moment."""
+    await queue.send(Announcement(head.owner, head.task.id, head.version, clock()), SOON)
+
+
+def fetcher_for(settings: Settings) -> Fetcher:
+    hosts = tuple(name.strip() for name in settings.fetch_hosts.split(",") if name.strip())
+    return Fetcher(seconds=settings.fetch_seconds, hosts=hosts, loopback=settings.fetch_loopback)
 
 
 def sweep_for(runner: Runner) -> Sweep:

@@ -3,11 +3,15 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from agentfn import Context, tool
 from agentfn.models import Call, Prompt, Reply, Usage
 from agentfn.models.turn import Finish
 from agentfn.testing import ScriptedModel
 from agentfn.testing.scripted import Answer
+from agentfn.tools import Registry
+from loop.workshop import Workshop
 
 HALF = "\ud83d"  # of a character
 MOST_QUESTIONS = 400  # that a loop of a test may ask; whoever asks more would ask for ever
@@ -67,6 +71,27 @@ def action(name: str, arguments: str, thought: str = "") -> str:
     return f'{{"thought": {json.dumps(thought)}, "tool": {json.dumps(name)}, "args": {arguments}}}'
 
 
+class Bench(Workshop):
+    """A workshop that also says which calls with an effect were run, and has a tool that needs the user's word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.booked: list[str] = []
+        self.tools = Registry(
+            [self._look(), self._booking("book"), self._booking("pay", True), self._draw(), self._give()]
+        )
+
+    def _booking(self, name: str, approval: bool = False) -> Any:
+        def book(seat: int, context: Context) -> str:
+            """Books, and once is enough."""
+            self._did(f"{name} {seat}")
+            self.booked.append(context.call_id)
+            return f"booked {seat}"
+
+        book.__name__ = name
+        return tool(approval=approval)(book)
+
+
 def without_end(lines: Iterator[Answer], *, closing: Answer | None = None) -> ScriptedModel:
     """A model that never runs out of lines; with `closing`, it says that when its tools are off."""
 
@@ -80,4 +105,4 @@ def without_end(lines: Iterator[Answer], *, closing: Answer | None = None) -> Sc
 
 def closes(prompt: Prompt) -> bool:
     """Whether that is a closing prompt. In plain text, tools are off where it says so."""
-    return prompt.tool_choice == "none" or "tools are off" in prompt.turns[-1].text
+    return prompt.tool_choice == "none" or "tools are off" in prompt.turns[-1].text.lower()

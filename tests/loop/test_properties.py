@@ -17,15 +17,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentfn import Context, tool
 from agentfn.errors import ModelRefused, ModelTooLong, ModelUnavailable
 from agentfn.loop import Event, Final, LoopLimits, ModelTurn, Result, Status, TextDelta
 from agentfn.loop.transcript import in_order, unanswered
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
+from agentfn.tools import Registry
 from agentfn.tools.calling import ToolLimits
-from loop.misbehaving import ARGUMENTS, IDS, NAMES, TEXTS, Bench, action, without_end
-from loop.workshop import HI, Desk, Player, check_events, check_prompt, check_transcript
+from loop.misbehaving import ARGUMENTS, IDS, NAMES, TEXTS, action, without_end
+from loop.workshop import HI, Desk, Player, Workshop, check_events, check_prompt, check_transcript
 
 GOOD = [calls("look", at="a"), calls("look", at="b"), calls("book", seat=1), calls("book", seat=2), calls("draw")]
 ASKING = [calls("pay", seat=1), calls("pay", seat=2), calls("pay", seat="x")]
@@ -76,6 +78,26 @@ finals: st.SearchStrategy[Answer] = st.sampled_from(
     [Reply(action("final_answer", args)) for args in ('{"text": "Done."}', '"Done."', '{"text": "\\ud83d"}', "{}")]
 )
 failures: st.SearchStrategy[Answer] = st.sampled_from(AWAY)
+
+
+class Bench(Workshop):
+    """A workshop that also says in `booked` which calls took effect, and has a tool that needs the user's word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.booked: list[str] = []
+        self.tools = Registry(
+            [self._look(), self._booking("book"), self._booking("pay", approval=True), self._draw(), self._give()]
+        )
+
+    def _booking(self, name: str, *, approval: bool = False) -> Any:
+        def book(seat: int, context: Context) -> str:
+            """Books, and once is enough."""
+            self.booked.append(context.call_id)
+            return f"booked {seat}"
+
+        book.__name__ = name
+        return tool(approval=approval)(book)
 
 
 @dataclass(frozen=True)
@@ -166,8 +188,8 @@ class Play:
         told = in_order([*turns, *(turn for event in events for turn in event.turns)])
         assert list(final.result.transcript) == told
         check_texts(events)
-        for prompt in self.model.prompts:
-            check_prompt(prompt)
+        while self.model.prompts:
+            check_prompt(self.model.prompts.pop())
         assert [times for times in Counter(self.bench.booked).values() if times > 1] == []
         return final.result
 

@@ -1,85 +1,60 @@
-"""How two providers write an answer and an error.
+"""How each provider writes an answer, a stream and an error."""
 
-Sources: https://platform.openai.com/docs/api-reference/chat, https://docs.anthropic.com/en/api/messages
-"""
+from typing import Any
 
-import json
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from stubs import anthropic, bedrock, openai
+from stubs.lines import Broken, Deltas, Dialect, Failed, Repeated, Said
 
-Dialect = Literal["openai", "anthropic"]
+__all__ = ["Dialect", "Failed", "Said", "answer", "dialect_of", "failure", "streamed"]
 
-
-@dataclass(frozen=True)
-class Said:
-    """A model's answer. `calls` are id, name, arguments; `finish` is OpenAI's word, None for the usual one."""
-
-    text: str | None = None
-    calls: tuple[tuple[str | None, str, str], ...] = ()
-    finish: str | None = None
-    prompt: int = 11
-    completion: int = 7
-    cached: int = 0
+SSE = "text/event-stream; charset=utf-8"
+CONTENT_TYPE = {"openai": SSE, "anthropic": SSE, "bedrock": "application/vnd.amazon.eventstream"}
+PINGS = {"openai": openai.PING, "anthropic": anthropic.PING, "bedrock": b""}
 
 
-@dataclass(frozen=True)
-class Failed:
-    status: int
-    kind: str
-    message: str
-    headers: dict[str, str] = field(default_factory=dict)
+def dialect_of(path: str) -> Dialect:
+    if path.endswith("/messages"):
+        return "anthropic"
+    return "bedrock" if path.startswith("/model/") else "openai"
 
 
-def _openai(line: Said, model: str) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": line.text}
-    if line.calls:
-        message["tool_calls"] = [
-            ({"id": id_} if id_ is not None else {})
-            | {"type": "function", "function": {"name": name, "arguments": arguments}}
-            for id_, name, arguments in line.calls
-        ]
-    finish = line.finish or ("tool_calls" if line.calls else "stop")
-    usage = {
-        "prompt_tokens": line.prompt,
-        "completion_tokens": line.completion,
-        "total_tokens": line.prompt + line.completion,
-        "prompt_tokens_details": {"cached_tokens": line.cached},
-    }
-    choice = {"index": 0, "message": message, "finish_reason": finish}
-    return {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model,
-        "choices": [choice], "usage": usage,
-    }  # fmt: skip
-
-
-_STOP_REASON = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
-
-
-def _anthropic(line: Said, model: str) -> dict[str, Any]:
-    """Arguments travel as an object here, so text that is not JSON cannot be played in this dialect."""
-    content: list[dict[str, Any]] = [{"type": "text", "text": line.text}] if line.text else []
-    content += [
-        {"type": "tool_use", "id": id_, "name": name, "input": json.loads(arguments)}
-        for id_, name, arguments in line.calls
-    ]
-    finish = line.finish or ("tool_calls" if line.calls else "stop")
-    usage = {
-        "input_tokens": line.prompt - line.cached,
-        "output_tokens": line.completion,
-        "cache_read_input_tokens": line.cached,
-        "cache_creation_input_tokens": 0,
-    }
-    return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": content,
-        "stop_reason": _STOP_REASON[finish], "stop_sequence": None, "usage": usage,
-    }  # fmt: skip
+def streams(path: str, body: dict[str, Any]) -> bool:
+    return path.endswith("/converse-stream") or body.get("stream") is True
 
 
 def answer(dialect: Dialect, line: Said, model: str) -> dict[str, Any]:
-    return _anthropic(line, model) if dialect == "anthropic" else _openai(line, model)
+    if dialect == "bedrock":
+        return bedrock.answer(line)
+    return anthropic.answer(line, model) if dialect == "anthropic" else openai.answer(line, model)
 
 
-def failure(dialect: Dialect, line: Failed) -> dict[str, Any]:
-    if dialect == "anthropic":
-        return {"type": "error", "error": {"type": line.kind, "message": line.message}}
-    return {"error": {"message": line.message, "type": line.kind, "param": None, "code": line.kind}}
+def streamed(dialect: Dialect, line: Said | Deltas | Broken | Repeated, body: dict[str, Any]) -> list[bytes]:
+    """The events of an answer, each of the first ones followed by a sign of life where the dialect has such."""
+    match line:
+        case Broken(whole, after, _, error):
+            events = streamed(dialect, whole, body)[:after]
+            return events + ([_error_event(dialect, error)] if error else [])
+        case Repeated(whole, places):
+            events = streamed(dialect, whole, body)
+            return [event for place, event in enumerate(events) for _ in range(1 + (place in places))]
+    return [event + PINGS[dialect] for event in _events(dialect, line, body)]
+
+
+def failure(dialect: Dialect, line: Failed) -> tuple[dict[str, Any], dict[str, str]]:
+    """Body and headers."""
+    if dialect == "bedrock":
+        return bedrock.failure(line), {"x-amzn-errortype": f"{line.kind}:http://internal.amazon.com/", **line.headers}
+    return (anthropic if dialect == "anthropic" else openai).failure(line), line.headers
+
+
+def _events(dialect: Dialect, line: Said | Deltas, body: dict[str, Any]) -> list[bytes]:
+    if dialect == "openai":
+        usage = (body.get("stream_options") or {}).get("include_usage") is True
+        return openai.events(line, str(body.get("model")), usage=usage)
+    if isinstance(line, Deltas):
+        raise TypeError("deltas are OpenAI's")
+    return bedrock.events(line) if dialect == "bedrock" else anthropic.events(line, str(body.get("model")))
+
+
+def _error_event(dialect: Dialect, error: Failed) -> bytes:
+    return {"openai": openai, "anthropic": anthropic, "bedrock": bedrock}[dialect].error_event(error)  # type: ignore[attr-defined, no-any-return]

@@ -1,4 +1,7 @@
-"""Doors that open on a stub provider, and prompts to send through them."""
+"""Doors that open on a stub provider, and prompts to send through them.
+
+Bedrock's door signs with credentials from the environment: set those of `AWS` first.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +11,12 @@ from agentfn.models.litellm import LitellmModel
 from stubs.dialects import Dialect
 from stubs.providers import Provider
 
-NAMES: dict[Dialect, str] = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-haiku-4-5"}
+NAMES: dict[Dialect, str] = {
+    "openai": "openai/gpt-4o",
+    "anthropic": "anthropic/claude-haiku-4-5",
+    "bedrock": "bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+}
+AWS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
 KEY = "sk-test-0123456789abcdef"
 LOOK: dict[str, Any] = {
     "type": "function",
@@ -23,8 +31,8 @@ type Ask = Callable[[Prompt], Reply]
 
 
 def speaking(dialect: Dialect, provider: Provider, name: str = "") -> LitellmModel:
-    base = provider.openai if dialect == "openai" else provider.anthropic
-    return LitellmModel(name or NAMES[dialect], key=lambda: KEY, base=base)
+    key = None if dialect == "bedrock" else KEY
+    return LitellmModel(name or NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
 
 
 def hello(text: str = "Where is Paris?", **options: Any) -> Prompt:

@@ -1,42 +1,49 @@
-"""A loopback server that speaks for a model provider: OpenAI chat completions and Anthropic messages.
+"""A loopback server that speaks for a model provider: OpenAI chat completions, Anthropic messages, Bedrock Converse.
 
     with Provider(says("Paris."), fails(429, retry_after="7"), hangs()) as provider:
         ...                                # provider.openai and provider.anthropic are base addresses
     assert provider.requests[0].body["model"] == "gpt-4o"
 
-One script serves both dialects: the path of the request decides how an answer is written. A script that has run out
-answers 400 and says so.
+One script serves all dialects, plain and streamed: the request decides how an answer is written. A request that the real
+provider would refuse is answered with 400 and takes no line; so is one that comes when the script has run out.
 """
 
 import json
 import select
 import socket
+import struct
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from stubs.dialects import Dialect, Failed, Said, answer, failure
+from stubs import dialects
+from stubs.lines import (
+    Broken,
+    Failed,
+    Line,
+    Raw,
+    Repeated,
+    Said,
+    Stuck,
+    calls,
+    deltas,
+    drops,
+    fails,
+    hangs,
+    says,
+    trickles,
+)
+from stubs.rules import faults
+
+__all__ = [
+    "Broken", "Failed", "Line", "Provider", "Raw", "Repeated", "Request", "Said", "Stuck",
+    "calls", "deltas", "drops", "fails", "hangs", "says", "trickles",
+]  # fmt: skip
 
 CHUNK = 0.1  # seconds between two bytes of a trickle, and between two looks at a hanging client
-
-
-@dataclass(frozen=True)
-class Stuck:
-    """An answer that never ends: silence, a byte now and then, or a closed connection."""
-
-    how: Literal["hang", "trickle", "drop"]
-
-
-@dataclass(frozen=True)
-class Raw:
-    """A body in whatever shape, with status 200."""
-
-    shape: dict[str, Any]
-
-
-Line = Said | Failed | Stuck | Raw
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: a close that is a reset
 
 
 @dataclass(frozen=True)
@@ -47,37 +54,14 @@ class Request:
     port: int  # the client's, the same for all requests of one connection
 
 
-def says(text: str | None, *, cached: int = 0, finish: str | None = None) -> Said:
-    return Said(text, cached=cached, finish=finish)
-
-
-def calls(*these: tuple[str | None, str, Any], text: str | None = None, finish: str | None = None) -> Said:
-    """Arguments that are not text are written as JSON; text goes out as it is, broken or not."""
-    raw = tuple((id_, name, args if isinstance(args, str) else json.dumps(args)) for id_, name, args in these)
-    return Said(text, raw, finish)
-
-
-def fails(status: int, message: str = "no", *, kind: str = "some_error", retry_after: str = "") -> Failed:
-    return Failed(status, kind, message, {"retry-after": retry_after} if retry_after else {})
-
-
-def hangs() -> Stuck:
-    return Stuck("hang")
-
-
-def trickles() -> Stuck:
-    return Stuck("trickle")
-
-
-def drops() -> Stuck:
-    return Stuck("drop")
-
-
 class Provider:
-    """The server. `requests` is what it saw, in order; `hang_ups` counts clients that left while it was stuck."""
+    """The server. `requests` is what it saw, in order; `refusals` what was wrong with them by the provider's rules;
+    `hang_ups` counts clients that left while it was stuck.
+    """
 
     def __init__(self, *script: Line, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: list[Request] = []
+        self.refusals: list[str] = []
         self.hang_ups = 0
         self.closing = threading.Event()
         self._script = list(script)
@@ -89,6 +73,10 @@ class Provider:
     @property
     def openai(self) -> str:
         return f"{self.anthropic}/v1"
+
+    @property
+    def bedrock(self) -> str:
+        return self.anthropic
 
     @property
     def anthropic(self) -> str:
@@ -103,6 +91,9 @@ class Provider:
     def next_line(self, request: Request) -> Line:
         with self._lock:
             self.requests.append(request)
+            if wrong := faults(dialects.dialect_of(request.path), request.body):
+                self.refusals += wrong
+                return fails(400, wrong[0], kind="invalid_request_error")
             if self._script:
                 return self._script.pop(0)
         return fails(400, f"the stub's script is over at request {len(self.requests)}", kind="script_over")
@@ -156,12 +147,15 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         line = self.server.provider.next_line(Request(self.path, headers, body, self.client_address[1]))
-        dialect: Dialect = "anthropic" if self.path.endswith("/messages") else "openai"
+        dialect = dialects.dialect_of(self.path)
+        if dialects.streams(self.path, body) and not isinstance(line, Failed | Stuck | Raw):
+            self._stream(line, dialects.streamed(dialect, line, body), dialects.CONTENT_TYPE[dialect])
+            return
         match line:
             case Said():
-                self._answer(200, answer(dialect, line, str(body.get("model"))), {})
+                self._answer(200, dialects.answer(dialect, line, str(body.get("model"))), {})
             case Failed():
-                self._answer(line.status, failure(dialect, line), line.headers)
+                self._answer(line.status, *dialects.failure(dialect, line))
             case Raw():
                 self._answer(200, line.shape, {})
             case Stuck("drop"):
@@ -170,6 +164,22 @@ class _Handler(BaseHTTPRequestHandler):
                 self._trickle()
             case Stuck():
                 self._wait_for_hang_up()
+            case _:
+                raise TypeError(f"{line} is for a stream")
+
+    def _stream(self, line: Line, events: list[bytes], content_type: str) -> None:
+        how = line.how if isinstance(line, Broken) else "end"
+        self._head(200, {"content-type": content_type, "transfer-encoding": "chunked"})
+        for event in filter(None, events):
+            self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+        if how == "hang":
+            self._wait_for_hang_up()
+        elif how == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            self.connection.close()
+            self.close_connection = True
+        else:
+            self.wfile.write(b"0\r\n\r\n")
 
     def _answer(self, status: int, shape: dict[str, Any], headers: dict[str, str]) -> None:
         payload = json.dumps(shape).encode()

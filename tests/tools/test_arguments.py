@@ -169,3 +169,45 @@ def test_no_text_breaks_it(text: str) -> None:
             assert told["error_type"]
         else:
             assert isinstance(outcome, dict)
+
+
+def test_of_a_key_that_comes_twice_the_last_one_counts() -> None:
+    assert read('{"name": "Ann", "name": "Bob"}', greet) == {"name": "Bob"}
+
+
+def test_half_a_character_does_not_get_in_unescaped_either() -> None:
+    assert read('{"name": "a\ud83d"}', greet) == {"name": "a?"}
+    assert read(json.dumps(json.dumps({"name": "a\ud83d"})), greet) == {"name": "a?"}
+
+
+def test_five_megabytes_are_read_where_they_are_allowed() -> None:
+    text = json.dumps({"name": "x" * 5_000_000})
+    assert len(read(text, greet, 10**7)["name"]) == 5_000_000
+    assert read(text, greet, 200_000).kind == "too_long"
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"name":' * 100_000, '"' + "[" * 100_000 + '"'])
+def test_a_hundred_thousand_brackets_are_an_error_and_no_crash(text: str) -> None:
+    assert read(text, greet, 10**7).kind == "invalid_json"
+
+
+@tool(
+    description="Steps.",
+    schema={
+        "type": "object",
+        "properties": {"by": {"type": "number", "multipleOf": 0.1}, "any": {"uniqueItems": True}},
+    },
+)
+def step(by: float = 0, any: Any = None) -> Any:  # noqa: A002
+    return by
+
+
+def test_a_number_that_python_cannot_reckon_with_is_an_error_and_no_crash() -> None:
+    assert read('{"name": 1e999}', greet).error.endswith("1e999 is too large")
+    assert read('{"by": ' + "1" * 400 + "}", step).error == "a number in the arguments is too large"
+    assert read('{"by": 1e308}', step, 10**4)
+
+
+def test_what_is_too_deep_to_be_compared_is_an_error_and_no_crash() -> None:
+    deep = "[" * 900 + "]" * 900
+    assert read(f'{{"any": [{deep}, {deep}]}}', step, 10**4).kind in ("invalid_arguments", "invalid_json")

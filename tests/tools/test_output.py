@@ -210,3 +210,26 @@ def test_no_text_breaks_the_look_for_links(text: str) -> None:
     link_in(text)
     link_in(f'{{"download_url": {json.dumps("https://x.example/" + text)}}}')
     assert output_of(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("summary", "line"),
+    [
+        ("3 matches", "3 matches"),
+        (" two\nlines\u2028and\ta tab ", "two lines and a tab"),
+        ("x" * 120, "x" * 120),
+        ("x" * 121, "x" * 119 + "…"),
+        ("half \ud83d", "half ?"),
+        ("", ""),
+    ],
+)
+def test_a_summary_is_one_short_line_that_the_model_does_not_read(call: Any, summary: str, line: str) -> None:
+    @tool
+    def search() -> Output:
+        """Searches."""
+        return Output("found", {"n": 3}, summary=summary)
+
+    outcome = call(search)
+    assert outcome.summary == line
+    assert outcome.render() == 'found\n{"n": 3}'
+    assert output_of("no Output").summary == ""

@@ -149,3 +149,15 @@ def test_an_allow_list_knows_its_tools_before_the_first_call() -> None:
     assert ("good" in registry, "bad" in registry) == (True, False)
     with pytest.raises(ConfigurationError, match="no such tool: bad, worse; there are good, other"):
         registry.only(["bad", "good", "worse"])
+
+
+def test_a_tool_says_whether_its_calls_need_the_users_yes() -> None:
+    assert tool(approval=True)(good).approval
+    assert not tool(good).approval
+    assert not tool(idempotent=True)(good).approval
+
+
+@pytest.mark.parametrize("text", [" ", "\n"])
+def test_a_blank_description_is_none(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="needs a docstring"):
+        tool(description=text)(good)

@@ -165,6 +165,7 @@ RAW: Json = {
     "$defs": {"city": {"type": "string", "x-note": "kept"}},
     "properties": {"city": {"$ref": "#/$defs/city"}, "unit": {"enum": ["c", "f"]}},
     "oneOf": [{"required": ["city"]}, {"required": ["unit"]}],
+    "anyOf": [{"not": {"const": {"city": "Rome", "unit": None}}}, True],
 }
 
 
@@ -177,6 +178,7 @@ def test_a_raw_schema_is_kept_exactly_and_its_arguments_come_as_they_were_sent(c
 
     assert json.dumps(weather.schema) == before
     assert weather.schema is RAW
+    assert json.dumps(weather.declaration()["function"]["parameters"]) == before
     assert call(weather, '{"unit": "f"}').text == "None f"
 
 

@@ -46,7 +46,8 @@ def test_a_toolkit_stands_beside_tools() -> None:
 
 
 def test_two_tools_of_one_name_are_refused_in_toolkits_too() -> None:
-    for tools in ([PDF, find], [find, PDF], [PDF, Toolkit([read])]):
+    twice: list[list[Any]] = [[PDF, find], [find, PDF], [PDF, Toolkit([read])]]
+    for tools in twice:
         with pytest.raises(ConfigurationError, match="there are two of that name"):
             Registry(tools)
 
@@ -81,7 +82,7 @@ def strange(name: str, text: str) -> str:
 
 BROKEN: list[tuple[Callable[[str, str], Any], str]] = [
     (lambda name, text: text.splitlines()[7], "IndexError"),
-    (lambda name: "one argument too few", "TypeError"),  # type: ignore[dict-item, misc, list-item]
+    (lambda name: "one argument too few", "TypeError"),  # type: ignore[misc, list-item]
     (strange, "Odd"),
 ]
 

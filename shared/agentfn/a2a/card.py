@@ -17,16 +17,17 @@ from agentfn.agent import Agent, Skill
 DEFAULT_SKILL_TAGS = ("agent",)
 
 
-def build_card(agent: Agent, scheme: str, *, streaming: bool) -> AgentCard:
+def build_card(agent: Agent, scheme: str, *, streaming: bool, push: bool) -> AgentCard:
     """The card without its interfaces, whose address depends on the request.
 
-    `scheme` is how callers prove who they are, `streaming` whether the front door can stream.
+    `scheme` is how callers prove who they are, `streaming` whether the front door can stream, `push` whether it
+    sends push notifications.
     """
     card = AgentCard(
         name=agent.name,
         description=agent.description,
         version=agent.version,
-        capabilities=AgentCapabilities(streaming=streaming, push_notifications=False, extended_agent_card=False),
+        capabilities=AgentCapabilities(streaming=streaming, push_notifications=push, extended_agent_card=False),
         default_input_modes=list(agent.input_modes),
         default_output_modes=list(agent.output_modes),
         skills=[_skill(skill) for skill in agent.skills or [_only_skill(agent)]],

@@ -14,8 +14,12 @@ from a2a.server.request_handlers.request_handler import RequestHandler, validate
 from a2a.types import (
     AgentCard,
     CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
     GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
     ListTasksRequest,
     ListTasksResponse,
     Message,
@@ -35,6 +39,7 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 
 from agentfn.a2a.incoming import read_message
 from agentfn.a2a.outgoing import signed
+from agentfn.a2a.pushing import Pushing, speaks_old
 from agentfn.a2a.sending import Sending
 from agentfn.a2a.shield import shielded
 from agentfn.a2a.streaming import Streaming
@@ -44,12 +49,16 @@ from agentfn.outcome import with_status
 from agentfn.runner import Runner
 from agentfn.store import Head, Listing
 from agentfn.store.events import status_event
+from agentfn.store.pushes import Push
 
 
 class AgentRequests(RequestHandler):
-    def __init__(self, runner: Runner) -> None:
+    """`pushing` is None where the agent sends no push notifications."""
+
+    def __init__(self, runner: Runner, pushing: Pushing | None = None) -> None:
         self._runner = runner
         self._tasks = runner.tasks
+        self._push = pushing
         self.streaming = Streaming(runner)
 
     @validate_request_params
@@ -119,19 +128,38 @@ class AgentRequests(RequestHandler):
         async for event in self._followed(head, context, None):
             yield event
 
+    @validate_request_params
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        raise PushNotificationNotSupportedError
+        async with shielded(context):
+            pushing = self._pushing()
+            return await pushing.set(await self._head(context, params.task_id), params, context)
 
-    async def on_get_task_push_notification_config(self, params: Any, context: ServerCallContext) -> Any:
-        raise PushNotificationNotSupportedError
+    @validate_request_params
+    async def on_get_task_push_notification_config(
+        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        async with shielded(context):
+            pushing = self._pushing()
+            return await pushing.get(await self._head(context, params.task_id), params.id)
 
-    async def on_list_task_push_notification_configs(self, params: Any, context: ServerCallContext) -> Any:
-        raise PushNotificationNotSupportedError
+    @validate_request_params
+    async def on_list_task_push_notification_configs(
+        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        async with shielded(context):
+            pushing = self._pushing()
+            configs = await pushing.list(await self._head(context, params.task_id))
+            return ListTaskPushNotificationConfigsResponse(configs=configs)
 
-    async def on_delete_task_push_notification_config(self, params: Any, context: ServerCallContext) -> None:
-        raise PushNotificationNotSupportedError
+    @validate_request_params
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        async with shielded(context):
+            pushing = self._pushing()
+            await pushing.delete(await self._head(context, params.task_id), params.id)
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
@@ -145,15 +173,31 @@ class AgentRequests(RequestHandler):
         key = context.state["headers"].get("idempotency-key", "").strip()
         incoming = read_message(params.message, self._runner.agent, self._runner.settings, key)
         wait = listener is not None or not params.configuration.return_immediately
-        sending = Sending(self._runner, context.user.user_name, context.state["lambda"], wait=wait, listener=listener)
+        push = await self._wanted(params, context)
+        if push is not None and params.message.task_id:
+            await self._pushing().set(await self._head(context, params.message.task_id), push.config, context)
+        owner, lambda_context = context.user.user_name, context.state["lambda"]
+        sending = Sending(self._runner, owner, lambda_context, wait=wait, listener=listener, push=push)
         take = sending.follow_up if params.message.task_id else sending.start
         return await take(incoming)
+
+    async def _wanted(self, params: SendMessageRequest, context: ServerCallContext) -> Push | None:
+        """The push configuration that comes with a message, checked."""
+        if not params.configuration.HasField("task_push_notification_config"):
+            return None
+        config = await self._pushing().checked(params.configuration.task_push_notification_config, "")
+        return Push(config, speaks_old(context))
 
     async def _followed(self, head: Head, context: ServerCallContext, config: Any) -> AsyncGenerator[Event]:
         deadline = Deadline.of(context.state["lambda"], reserve=self._runner.settings.reserve_seconds)
         async with shielded(context), contextlib.aclosing(self.streaming.follow(head, deadline)) as events:
             async for event in events:
                 yield apply_history_length(event, config) if isinstance(event, Task) else event
+
+    def _pushing(self) -> Pushing:
+        if self._push is None:
+            raise PushNotificationNotSupportedError
+        return self._push
 
     def _check_streams(self) -> None:
         if not self._runner.settings.streaming:

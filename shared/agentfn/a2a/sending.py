@@ -20,6 +20,7 @@ from agentfn.outcome import asking_loop, with_status
 from agentfn.runner import Runner
 from agentfn.store import Head, MessageRecord
 from agentfn.store.events import status_event
+from agentfn.store.pushes import Push, item_of, named
 
 INSURANCE_SLACK = 3.0  # seconds after a lease's end that its insurance comes
 FIRST_LOOK, LAST_LOOK = 0.2, 2.0  # seconds between the looks at a task that another invocation works on
@@ -31,13 +32,22 @@ BUSY = "task {id} is being worked on; send a follow-up when it asks for input, o
 class Sending:
     """One caller's message. `wait` says that he waits for the end of the task, as far as the front door lets him.
 
-    With a `listener`, the task is worked on beside him: he is told what happens, and is not waited for.
+    With a `listener`, the task is worked on beside him: he is told what happens, and is not waited for. `push` is who
+    else wants to be told.
     """
 
     def __init__(
-        self, runner: Runner, owner: str, context: LambdaContext, *, wait: bool, listener: Streaming | None = None
+        self,
+        runner: Runner,
+        owner: str,
+        context: LambdaContext,
+        *,
+        wait: bool,
+        listener: Streaming | None = None,
+        push: Push | None = None,
     ) -> None:
         self._listener = listener
+        self._push = push
         self._runner = runner
         self._tasks = runner.tasks
         self._owner = owner
@@ -59,7 +69,7 @@ class Sending:
         head = dataclasses.replace(head, idle=int(self._here), **self._held(head, lease))
         records = incoming.records(task.id)
         try:
-            head = await self._tasks.create(head, records, [turn])
+            head = await self._tasks.create(head, records, [turn], self._subscribed if self._push else None)
         except ConflictError:
             return await self._same_message(records)
         return await self._worked_on(head, [turn])
@@ -86,6 +96,12 @@ class Sending:
         except ConflictError:
             return await self._same_message(records)
         return await self._worked_on(head, [*turns, turn])
+
+    def _subscribed(self, head: Head) -> list[Any]:
+        """The item of who asked, with his message, to be told of the task: from its beginning."""
+        assert self._push is not None
+        config = named(self._push.config, head.task.id)
+        return [item_of(head, dataclasses.replace(self._push, config=config, sent=0))]
 
     def _lease(self) -> float:
         """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""

@@ -36,6 +36,7 @@ class CallContexts(DefaultServerCallContextBuilder):
     def build(self, request: Request) -> ServerCallContext:
         context = super().build(request)
         context.state["lambda"] = request.scope["aws.context"]
+        context.state["path"] = request.url.path
         return context
 
     def build_user(self, request: Request) -> User:
@@ -88,7 +89,7 @@ def web_app(agent: Agent, requests: AgentRequests, door: Door, settings: Setting
     """
     app = FastAPI(title=agent.name, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     contexts = CallContexts()
-    card = build_card(agent, door.scheme, streaming=settings.streaming)
+    card = build_card(agent, door.scheme, streaming=settings.streaming, push=settings.push)
     for path in (AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH):
         app.routes.extend(create_agent_card_routes(card_at(card, "https://unknown.invalid"), _placed(card), path))
     for path in HEALTH_PATHS:

@@ -29,7 +29,8 @@ class LocalAgent:
     """The agent of a folder, served inside a `with` at `url` to whoever has `token`. One at a time in a process.
 
     It sees the process's environment, with `environment` over it: AGENT_MODEL and so on. Where things are, and who may
-    call, is decided here. `seconds` is how long an invocation may take, as the function's timeout says on Lambda.
+    call, is decided here. `seconds` is how long an invocation may take, as the function's timeout says on Lambda. With
+    `open_door`, whoever reaches this machine's loopback may call.
 
     Raises ConfigurationError for a folder without an agent, a setting that is wrong, a port that is taken.
     """
@@ -37,8 +38,15 @@ class LocalAgent:
     agent: Agent
 
     def __init__(
-        self, folder: Path, *, environment: Mapping[str, str] | None = None, port: int = 0, seconds: float = 900.0
+        self,
+        folder: Path,
+        *,
+        environment: Mapping[str, str] | None = None,
+        port: int = 0,
+        seconds: float = 900.0,
+        open_door: bool = False,
     ) -> None:
+        self._open_door = open_door
         self._folder = check_folder(folder)
         self._given = dict(environment or {})
         self._port = port
@@ -75,13 +83,12 @@ class LocalAgent:
 
     def _surroundings(self, aws: EmbeddedAws) -> dict[str, str]:
         ours = {
-            "AGENTFN_AUTH": "bearer",
+            "AGENTFN_AUTH": "none" if self._open_door else "bearer",
             "AGENTFN_TOKENS": json.dumps({CALLER: self.token}),
             "AGENTFN_PUBLIC_URL": self.url,
             "AGENTFN_BASE_PATH": "",
-            "AGENTFN_STREAMING": "true",
         }
-        return {**os.environ, **self._given, **aws.resources.environment(), **ours}
+        return {"AGENTFN_STREAMING": "true", **os.environ, **self._given, **aws.resources.environment(), **ours}
 
     def _new_process(self) -> Any:
         """The handler of app.py for the first environment; for each other one, the same agent served again."""

@@ -31,6 +31,7 @@ WAITING = frozenset({TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_A
 class Head:
     """`run` counts the invocations that took the task; `idle` those in a row that saved nothing. `turns` is how many
     turns the transcript has. While `held`, only run number `run` may write, until `lease_end` (seconds since 1970).
+    `pushes` says that somebody wants to be told of the task's events.
     """
 
     agent: str
@@ -45,6 +46,7 @@ class Head:
     expires: int = 0
     skill: str = ""
     files: tuple[FileRecord, ...] = field(default=())
+    pushes: bool = False
 
     @property
     def key(self) -> str:
@@ -98,6 +100,8 @@ class Head:
             "context_key": {"S": keys.in_context(self.agent, self.owner, self.task.context_id)},
             "updated": {"S": updated(self.task)},
         }
+        if self.pushes:
+            shape["pushes"] = {"BOOL": True}
         if self.open:
             shape |= {"open_key": {"S": keys.unfinished(self.agent)}, "lease_end": _number(self.lease_end)}
         return shape
@@ -122,6 +126,7 @@ class Head:
             lease_end=float(item.get("lease_end", {"N": "0"})["N"]),
             expires=int(item["expires"]["N"]),
             skill=item["skill"]["S"],
+            pushes=item.get("pushes", {"BOOL": False})["BOOL"],
             files=tuple(FileRecord(**record) for record in json.loads(payloads.unpack(item["files"]))),
         )
 

@@ -8,6 +8,7 @@ HEAD = "head"
 TURN = "turn#"
 EVENT = "event#"
 MESSAGE = "message"
+PUSH = "push#"
 
 
 def task(agent: str, owner: str, task_id: str) -> str:
@@ -24,6 +25,10 @@ def turn(number: int) -> str:
 
 def event(version: int) -> str:
     return f"{EVENT}{version:012d}"
+
+
+def push(config_id: str) -> str:
+    return f"{PUSH}{config_id}"
 
 
 def version_of(sk: str) -> int:

@@ -9,7 +9,7 @@ import asyncio
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,11 @@ class MessageRecord:
 
 
 class Tasks:
-    """The tasks of one agent. `clock` is in seconds since 1970."""
+    """The tasks of one agent. `clock` is in seconds since 1970.
+
+    `announce` is told of each head that is about to be written with events somebody wants to be told of: before the
+    write, so that none is lost, and it may come to nothing.
+    """
 
     def __init__(
         self, table: Table, payloads: Payloads, agent: str, days: int, clock: Callable[[], float] = time.time
@@ -49,16 +53,28 @@ class Tasks:
         self.agent = agent
         self.clock = clock
         self.bell = Bell()
+        self.announce: Callable[[Head], Awaitable[None]] | None = None
         self._seconds = days * 24 * 3600
 
-    async def create(self, head: Head, messages: Iterable[MessageRecord] = (), turns: Iterable[Turn] = ()) -> Head:
-        """A new task, with the records of the message that asked for it.
+    async def create(
+        self,
+        head: Head,
+        messages: Iterable[MessageRecord] = (),
+        turns: Iterable[Turn] = (),
+        pushes: Callable[[Head], list[Item]] | None = None,
+    ) -> Head:
+        """A new task, with the records of the message that asked for it, and the items of who is to be told of it.
 
         Raises ConflictError where the task or one of those records is there already.
         """
         turns = list(turns)
         head = dataclasses.replace(head, expires=int(self.clock()) + self._seconds, turns=len(turns))
-        await self.table.write(*await asyncio.to_thread(self._creation, head, list(messages), turns))
+        head = dataclasses.replace(head, pushes=bool(pushes))
+        subscribed: list[Action] = [{"Put": {"Item": item}} for item in pushes(head)] if pushes else []
+        if self.announce and pushes:
+            await self.announce(head)
+        creation = await asyncio.to_thread(self._creation, head, list(messages), turns)
+        await self.table.write(*creation, *subscribed)
         return head
 
     async def read(self, owner: str, task_id: str) -> Head | None:
@@ -121,10 +137,15 @@ class Tasks:
     async def renew(self, head: Head, until: float) -> Head:
         return await self._update(head, dataclasses.replace(head, lease_end=until))
 
-    async def watch(self, head: Head) -> tuple[int, int]:
-        """Version and run as they are now, in the cheapest read there is; (0, 0) where the task is gone."""
-        item = await self.table.get(head.key, keys.HEAD, ("version", "run"))
-        return (int(item["version"]["N"]), int(item["run"]["N"])) if item else (0, 0)
+    async def watch(self, head: Head) -> Head | None:
+        """The head if it is still as it was written, with what others may add to it; None if somebody else wrote.
+
+        The cheapest read there is.
+        """
+        item = await self.table.get(head.key, keys.HEAD, ("version", "run", "pushes"))
+        if item is None or (int(item["version"]["N"]), int(item["run"]["N"])) != (head.version, head.run):
+            return None
+        return dataclasses.replace(head, pushes="pushes" in item)
 
     async def abandoned(self, before: float, most: int) -> list[tuple[str, str]]:
         """Owner and id of open tasks whose lease ended, or whose run was asked for, before that time; oldest first."""
@@ -160,7 +181,10 @@ class Tasks:
         version = head.version + ("task" in changes)
         idle = {"idle": 0} if turns else {}
         after = dataclasses.replace(head, version=version, turns=head.turns + len(turns), **{**idle, **changes})
-        change = await asyncio.to_thread(self._change, head, after, turns, list(events), list(messages))
+        events = list(events)
+        if events and after.pushes and self.announce:
+            await self.announce(after)
+        change = await asyncio.to_thread(self._change, head, after, turns, events, list(messages))
         await self.table.write(*change)
         self.bell.ring(head.task.id)
         return after

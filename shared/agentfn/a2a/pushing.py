@@ -1,0 +1,89 @@
+"""Push configurations: who wants to be told of a task, as its owner sets it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from a2a.server.context import ServerCallContext
+from a2a.types import TaskPushNotificationConfig
+from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
+
+from agentfn.continuations import Announcement
+from agentfn.errors import ConflictError, FileRefused
+from agentfn.runner import Runner
+from agentfn.store import Head
+from agentfn.store.pushes import Push, Pushes, named
+
+MOST = 10  # configurations of one task
+LONGEST_ID, LONGEST_SECRET = 128, 4_096  # characters
+CATCH_UP = 5.0  # seconds until a new subscriber is told of what happened while he was written down
+
+
+class Poster(Protocol):
+    """The guarded fetcher, as far as webhooks go."""
+
+    async def check(self, url: str) -> None: ...
+
+    async def post(self, url: str, body: bytes, headers: dict[str, str]) -> int: ...
+
+
+@dataclass(frozen=True)
+class Pushing:
+    runner: Runner
+    pushes: Pushes
+    poster: Poster
+
+    async def set(
+        self, head: Head, config: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        """Raises InvalidParamsError for an address that nothing may be sent to, and for one subscriber too many."""
+        wanted = await self.checked(config, head.task.id)
+        others = [push for push in await self.pushes.all(head) if push.config.id != wanted.id]
+        if len(others) >= MOST:
+            raise InvalidParamsError(f"the task has {len(others)} push configurations; {MOST} are allowed")
+        try:
+            await self.pushes.put(head, Push(wanted, speaks_old(context), sent=head.version))
+        except ConflictError:
+            raise TaskNotFoundError from None
+        message = Announcement(head.owner, head.task.id, head.version, self.runner.tasks.clock(), wanted.id)
+        await self.runner.queue.send(message, CATCH_UP)
+        return wanted
+
+    async def get(self, head: Head, config_id: str) -> TaskPushNotificationConfig:
+        """An old client may leave the id out where there is one only."""
+        found = await self.pushes.all(head)
+        wanted = [push.config for push in found if push.config.id == config_id or (not config_id and len(found) == 1)]
+        if not wanted:
+            raise TaskNotFoundError(f"task {head.task.id} has no push configuration {config_id!r}")
+        return wanted[0]
+
+    async def list(self, head: Head) -> list[TaskPushNotificationConfig]:
+        return [push.config for push in await self.pushes.all(head)]
+
+    async def delete(self, head: Head, config_id: str) -> None:
+        await self.pushes.delete(head, config_id)
+
+    async def checked(self, config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
+        """The configuration as it is to be kept; without a task id, as it is for a task that is yet to come."""
+        if not config.url:
+            raise InvalidParamsError("the push configuration has no url")
+        if len(config.id) > LONGEST_ID:
+            raise InvalidParamsError(f"the push configuration's id has more than {LONGEST_ID} characters")
+        secrets = (config.token, config.authentication.scheme, config.authentication.credentials)
+        if any(len(secret) > LONGEST_SECRET or not _sendable(secret) for secret in secrets):
+            raise InvalidParamsError(
+                "token, scheme and credentials are ASCII text of one line, at most 4,096 characters"
+            )
+        try:
+            await self.poster.check(config.url)
+        except FileRefused as error:
+            raise InvalidParamsError(f"the push configuration's url cannot be used: {error}") from None
+        return named(config, task_id) if task_id else config
+
+
+def speaks_old(context: ServerCallContext) -> bool:
+    """Whether a request came in protocol 0.3: its JSON-RPC methods have a slash, its paths begin with /v1."""
+    return "/" in context.state.get("method", "") or context.state.get("path", "").startswith("/v1/")
+
+
+def _sendable(text: str) -> bool:
+    return text.isascii() and (text.isprintable() or not text)

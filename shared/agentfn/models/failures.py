@@ -1,0 +1,130 @@
+"""What litellm raised, as an error of ours: by the provider's words where they say more than the status."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.telemetry import logger
+
+# Of a provider's complaint, the characters that are logged, and how many in a row make it a quotation.
+WORDS, ECHO = 300, 20
+# Refusals that may be different later; 424 is Bedrock's, for a stream that went wrong. Every status from 500 on counts
+# as well.
+TRANSIENT = frozenset({408, 409, 424, 425, 429})
+REMEDIES = {
+    401: "check AGENT_MODEL_API_KEY, the secret in AGENT_MODEL_SECRET, or the role of the function",
+    402: "the account has no credit left",
+    403: "the key or role may not use this model",
+    404: "check the name in AGENT_MODEL and the address in AGENT_MODEL_API_BASE",
+}
+UNSUITED = "the transcript or a sampling option does not suit it; the log has its own words at level DEBUG"
+# The same by what litellm or the provider calls the trouble, which says more than the status.
+SYMPTOMS = {
+    "LLM Provider NOT provided": "AGENT_MODEL must read provider/model, for example openai/gpt-4o",
+    "ContentPolicyViolationError": "its content filter stopped the request",
+    "content_policy_violation": "its content filter stopped the request",
+    "insufficient_quota": "the account's quota is used up",
+}
+# "Input is too long" and "Too many input tokens" are Bedrock's, "exceed context limit" and "prompt is too long"
+# Anthropic's, the code OpenAI's; litellm knows most of them, some of them on one wire only.
+TOO_LONG = (
+    "ContextWindowExceededError",
+    "context_length_exceeded",
+    "exceed context limit",
+    "prompt is too long",
+    "Input is too long",
+    "Too many input tokens",
+    "request_too_large",
+)
+# Options that are wishes, and what a provider calls them where it does not take them. Thinking is given up where a
+# transcript holds calls that another model made, without a thought before them.
+WISHES = {
+    "tool_choice": ("tool_choice", "toolChoice"),
+    "response_format": ("response_format", "json_schema", "output_format", "output_config", "outputConfig", "schema"),
+    "stream_options": ("stream_options",),
+    "reasoning_effort": ("Expected `thinking`",),
+}
+
+
+@contextmanager
+def translated(litellm: Any, request: dict[str, Any]) -> Iterator[None]:
+    """Raises ModelUnavailable or ModelRefused, without their cause, whose text may hold the key or the transcript."""
+    try:
+        yield
+    except litellm.exceptions.openai.OpenAIError as error:  # the root of litellm's exceptions
+        trouble = getattr(error, "original_exception", None) or error  # of a stream that broke, what broke it
+        _log(request, trouble)
+        raise _translated(request["model"], trouble) from None
+
+
+def disputed(request: dict[str, Any], error: Any) -> set[str]:
+    """The wishes in this request that the provider does not take."""
+    if getattr(error, "status_code", None) not in (400, 422):
+        return set()
+    return {wish for wish, signs in WISHES.items() if wish in request and any(sign in str(error) for sign in signs)}
+
+
+def _translated(name: str, error: Any) -> ModelError:
+    kind, status = type(error).__name__, getattr(error, "status_code", None)
+    if kind == "AuthenticationError":  # a missing key never reaches a provider and has no status of its own
+        status = 401
+    complaint = f"{kind} {error} {getattr(error, 'body', None)}"
+    symptom = next((remedy for sign, remedy in SYMPTOMS.items() if sign in complaint), None)
+    throttled = _throttled(error, complaint)
+    if not throttled and (status == 413 or any(sign in complaint for sign in TOO_LONG)):
+        return ModelTooLong(
+            f"{name} refused the request ({kind}, status {status}): the transcript is too long for this model; "
+            "set AGENTFN_MAX_HISTORY_CHARS to less"
+        )
+    if symptom is None and (throttled or status is None or status in TRANSIENT or status >= 500):
+        after = _retry_after(_headers(error))
+        return ModelUnavailable(f"{name} is not available now ({kind}, status {status})", after)
+    remedy = symptom or REMEDIES.get(status or 0, UNSUITED)
+    return ModelRefused(f"{name} refused the request ({kind}, status {status}): {remedy}")
+
+
+def _throttled(error: Any, complaint: str) -> bool:
+    """Too many tokens a minute are no context that is too long, though litellm takes Bedrock's words for one."""
+    answered = getattr(getattr(error, "response", None), "status_code", None)
+    return answered == 429 or "throttl" in complaint.lower()
+
+
+def _log(request: dict[str, Any], error: Any) -> None:
+    """The provider's words help whoever sets an agent up, unless they repeat the transcript or the key."""
+    words = str(error).replace(request.get("api_key") or "\0", "***")[: WORDS + ECHO]
+    spoken = json.dumps(request["messages"], ensure_ascii=False)
+    echoes = any(words[start : start + ECHO] in spoken for start in range(len(words) - ECHO + 1))
+    headers = _headers(error)
+    facts = {
+        "model": request["model"],
+        "status": getattr(error, "status_code", None),
+        "request_id": next((headers[name] for name in REQUEST_IDS if name in headers), None),
+        "words": "withheld, they repeat the transcript" if echoes else words[:WORDS],
+    }
+    logger.debug("model | no answer", extra=facts)
+
+
+REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
+
+
+def _headers(error: Any) -> Any:
+    """The answer's headers, which litellm keeps in one of two places."""
+    response = getattr(error, "response", None)
+    return getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+
+
+def _retry_after(headers: Any) -> float | None:
+    """Seconds from a Retry-After header, which is a number or a date, or None. RFC 9110, section 10.2.3."""
+    value = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):  # no date, or one without a time zone
+        return None

@@ -1,0 +1,477 @@
+"""Models that misbehave, each with the end that it comes to. Where it makes sense, in both protocols."""
+
+import asyncio
+import itertools
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from agentfn import Deadline, tool
+from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.loop import Loop, LoopLimits, Notice
+from agentfn.loop.asking import Patience
+from agentfn.models import Call, Prompt, Reply, Turn, Usage
+from agentfn.testing import ScriptedModel, calls
+from agentfn.tools import Registry
+from loop.misbehaving import HALF, IDS, NAMES, TEXTS, Tongue, action, closes, without_end
+from loop.workshop import HI, check_transcript, told
+
+BLANKS = {"nothing": "", "blanks": "  ", "line breaks": "\n\r\n", "a tab and a hard space": "\t\u00a0"}
+
+
+@pytest.fixture(params=["native", "json"])
+def tongue(request: Any) -> Tongue:
+    return Tongue(request.param)
+
+
+def kinds(result: Any) -> list[str]:
+    """Of each result that the model got: the kind of its mistake, or its first line."""
+    return [json.loads(text)["error_type"] if text.startswith("{") else text.split("\n")[0] for text in told(result)]
+
+
+def sendable(result: Any) -> None:
+    """No halves of characters: they can neither be stored nor sent."""
+    json.dumps([turn.to_json() for turn in result.transcript], ensure_ascii=False).encode()
+    result.text.encode()
+
+
+# Replies that say nothing
+
+
+@pytest.mark.parametrize("blank", BLANKS.values(), ids=BLANKS.keys())
+def test_a_model_that_says_nothing_is_asked_three_times_and_fails_with_words(
+    player: Any, tongue: Tongue, blank: str
+) -> None:
+    model = ScriptedModel(blank, blank, blank, "Never said.")
+    result = player.run(model, protocol=tongue.protocol)
+    assert (result.status, result.finish_reason, len(model.prompts)) == ("failed", "empty_answer", 3)
+    assert "empty answer" in result.text
+
+
+def test_a_model_that_says_nothing_now_and_then_loses_nothing(player: Any, shop: Any, tongue: Tongue) -> None:
+    model = ScriptedModel("", tongue.call("look", '{"at": "x"}'), " ", "", tongue.answer("Done."))
+    result = player.run(model, protocol=tongue.protocol)
+    assert (result.text, result.total_steps, shop.done) == ("Done.", 2, ["look x"])
+
+
+@pytest.mark.parametrize("blank", BLANKS.values(), ids=BLANKS.keys())
+def test_an_empty_closing_reply_fails_with_words(player: Any, tongue: Tongue, blank: str) -> None:
+    model = ScriptedModel(tongue.call("look"), blank, blank, blank, "Never said.")
+    result = player.run(model, protocol=tongue.protocol, steps=1)
+    assert (result.status, result.finish_reason, len(model.prompts)) == ("failed", "empty_answer", 4)
+    assert "empty answer" in result.text
+
+
+EMPTY_ENDINGS = [
+    calls("finish", text=" "),
+    calls("ask_user", question=""),
+    calls("reject_task", reason="\n"),
+    calls("request_auth", scheme="", message=""),
+]
+
+
+# FAULT (loop/acting.py, _live): a lifecycle tool with blank words ends the task with blank words.
+@pytest.mark.parametrize("ending", EMPTY_ENDINGS, ids=lambda call: call.name)
+def test_an_end_without_words_is_no_end(player: Any, tongue: Tongue, ending: Call) -> None:
+    model = ScriptedModel(tongue.call(ending.name, ending.arguments), tongue.answer("Done."))
+    assert player.run(model, protocol=tongue.protocol).text == "Done."
+
+
+def test_a_model_that_is_down_without_a_word_is_named_by_its_trouble(player: Any) -> None:
+    # FAULT (loop/loop.py, play): `str(error)` is blank where the door gave no words.
+    result = player.run(ScriptedModel(ModelRefused("")))
+    assert result.status == "failed"
+    assert result.text.strip()
+
+
+# Ids, names and arguments
+
+
+def test_calls_get_ids_of_their_own_whatever_the_model_wrote(player: Any, shop: Any) -> None:
+    def turn(at: str) -> Reply:
+        written = (Call(call_id, "look", f'{{"at": "{at}{n}"}}') for n, call_id in enumerate([*IDS, *IDS]))
+        return Reply(calls=tuple(written), finish="tool_calls")
+
+    result = player.run(ScriptedModel(turn("a"), turn("b"), "Done."))
+    check_transcript(result.transcript)
+    sendable(result)
+    assert told(result) == [f"saw {at}{n}" for at in "ab" for n in range(2 * len(IDS))]
+
+
+def test_actions_get_ids_too(player: Any) -> None:
+    model = ScriptedModel(*(action("look", f'{{"at": {n}}}') for n in range(3)), action("final_answer", '"Done."'))
+    result = player.run(model, protocol="json")
+    assert len({call.id for turn in result.transcript for call in turn.calls}) == 3
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_name_that_is_no_tools_is_answered_with_the_names_of_all(player: Any, tongue: Tongue, name: str) -> None:
+    model = ScriptedModel(tongue.call(name), tongue.answer("Done."))
+    result = player.run(model, protocol=tongue.protocol)
+    assert (result.text, kinds(result)) == ("Done.", ["unknown_tool"])
+    assert "there are: look, book," in told(result)[0]
+    sendable(result)
+
+
+# By what the arguments are: what the model is told of a native call, and of an action ("" where it holds none).
+ARGUMENTS: dict[str, tuple[str, str, str]] = {
+    "a list": ("[1]", "not_an_object", "not_an_object"),
+    "a number": ("7", "not_an_object", "not_an_object"),
+    "a string": ('"x"', "invalid_json", "invalid_json"),
+    "a string of JSON": ('"{\\"at\\": \\"x\\"}"', "saw x", "saw x"),
+    "a word": ("x", "invalid_json", ""),
+    "cut short": ('{"at": "x', "invalid_json", ""),
+    "null": ("null", "saw ", "saw "),
+    "blanks": (" \n", "saw ", ""),
+    "nothing": ("", "saw ", ""),
+    "NaN": ('{"at": NaN}', "invalid_json", "invalid_json"),
+    "more than infinite": ('{"at": 1e999}', "invalid_json", "invalid_json"),
+    "a very long number": ('{"at": ' + "9" * 5_000 + "}", "invalid_json", ""),
+    "very deep": ('{"at": ' + "[" * 50_000 + "]" * 50_000 + "}", "invalid_json", ""),
+    "5 MB": ('{"at": "' + "x" * 5_000_000 + '"}', "too_long", ""),
+    "of another type": ('{"at": 7}', "invalid_arguments", "invalid_arguments"),
+    "unknown": ('{"around": "x"}', "invalid_arguments", "invalid_arguments"),
+    "half a character": (f'{{"at": "{HALF}"}}', "saw ?", "saw ?"),
+    "an escaped half": ('{"at": "\\ud83d"}', "saw ?", "saw ?"),
+    "a zero": ('{"at": "\\u0000"}', "saw \x00", "saw \x00"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "native", "acted"), ARGUMENTS.values(), ids=ARGUMENTS.keys())
+def test_arguments_are_read_or_the_model_is_told_what_is_wrong(
+    player: Any, tongue: Tongue, arguments: str, native: str, acted: str
+) -> None:
+    events = player.play(
+        ScriptedModel(tongue.call("look", arguments), tongue.answer("Done.")), protocol=tongue.protocol
+    )
+    result = events[-1].result
+    outcome = native if tongue.native else acted
+    assert (result.text, kinds(result)) == ("Done.", [outcome] if outcome else [])
+    assert any(isinstance(event, Notice) for event in events) == (not outcome)
+    sendable(result)
+
+
+@pytest.mark.parametrize("depth", [50, 5_000])
+def test_arguments_however_deep_go_through_every_door(player: Any, tongue: Tongue, depth: int) -> None:
+    """A tool that takes anything and needs the user's word: its arguments are read, shown, and told again."""
+    @tool(approval=True)
+    def pay(what: Any) -> str:
+        """Pays."""
+        return "paid"
+
+    deep = '{"what": ' + "[" * depth + "]" * depth + "}"
+    model = ScriptedModel(tongue.call("pay", deep), tongue.answer("Done."))
+    asked = player.run(model, protocol=tongue.protocol, tools=Registry([pay]))
+    assert asked.status == "input_required"
+    # FAULT (loop/approval.py, question): each level is indented further, so 5,000 of them make 50 MB of question.
+    assert len(asked.text) < 200_000
+    yes = Turn("user", "yes")
+    result = player.run(model, *asked.transcript, yes, protocol=tongue.protocol, tools=Registry([pay]))
+    assert (result.text, kinds(result)) == ("Done.", ["paid"])
+
+
+# FAULT (loop/extracting.py, TOKEN): quotes that are never closed take quadratic time, and cubic with many braces.
+@pytest.mark.timeout(15)
+@pytest.mark.parametrize("text", ['{\\"tool\\": \\"look\\", ' * 10_000, '{"' * 100_000, "{" * 400_000])
+def test_a_long_reply_of_broken_json_is_no_standstill(player: Any, text: str) -> None:
+    model = ScriptedModel(text, action("final_answer", '"Done."'))
+    assert player.run(model, protocol="json").text == "Done."
+
+
+# Too many calls
+
+
+def test_fifty_calls_of_one_turn_run_a_few_at_a_time(player: Any, shop: Any) -> None:
+    many = tuple(calls("nap", seconds=0.01, name=str(n)) for n in range(50))
+    result = player.run(ScriptedModel(many, "Done."), limits={"parallel": 4})
+    assert (shop.most, told(result)) == (4, [f"slept {n}" for n in range(50)])
+
+
+def test_of_fifty_actions_in_one_reply_the_first_is_done(player: Any, shop: Any) -> None:
+    many = "\n".join(action("book", f'{{"seat": {n}}}') for n in range(50))
+    player.run(ScriptedModel(many, action("final_answer", '"Done."')), protocol="json")
+    assert shop.done == ["book 0"]
+
+
+def test_the_same_call_for_ever_is_remarked_on_and_then_not_run_any_more(
+    player: Any, shop: Any, tongue: Tongue
+) -> None:
+    again = tongue.call("book", '{"seat": 1}')
+    model = without_end(itertools.repeat(again), closing=tongue.answer("As far as I got."))
+    result = player.run(model, protocol=tongue.protocol, steps=12)
+    assert (result.status, result.finish_reason, len(model.prompts)) == ("completed", "max_steps", 13)
+    runs = 6 if tongue.native else 1
+    assert shop.done == ["book 1"] * runs
+    assert kinds(result) == ["booked 1"] * runs + ["repeated"] * (12 - runs)
+    remarks = ["will not help" in text for text in told(result)]
+    assert remarks == [2 <= n < runs for n in range(12)]
+
+
+def test_the_same_call_fifty_times_in_one_turn_is_run_no_oftener(player: Any, shop: Any) -> None:
+    result = player.run(ScriptedModel((calls("book", seat=1),) * 50, "Done."))
+    assert (len(shop.done), Counter(kinds(result))["repeated"]) == (6, 44)
+
+
+def test_two_calls_in_turns_for_ever_end_at_the_limit_with_one_closing_call(player: Any, tongue: Tongue) -> None:
+    pair = [tongue.call("look", '{"at": "a"}'), tongue.call("look", '{"at": "b"}')]
+    model = without_end(itertools.cycle(pair), closing=tongue.answer("As far as I got."))
+    result = player.run(model, protocol=tongue.protocol, steps=7)
+    assert (result.text, result.finish_reason, result.partial) == ("As far as I got.", "max_steps", True)
+    assert [closes(prompt) for prompt in model.prompts] == [False] * 7 + [True]
+    assert model.prompts[-1].tools == model.prompts[0].tools
+    assert "look" in f"{model.prompts[-1].tools}{model.prompts[-1].system}"
+
+
+def test_progress_for_ever_ends_at_the_limit(player: Any, tongue: Tongue) -> None:
+    again = tongue.call("report_progress", '{"text": "On it."}')
+    model = without_end(itertools.repeat(again), closing=tongue.answer("As far as I got."))
+    result = player.run(model, protocol=tongue.protocol, steps=5)
+    assert (result.finish_reason, result.progress, len(model.prompts)) == ("max_steps", ("On it.",) * 5, 6)
+
+
+# The last word
+
+
+CLOSINGS: dict[str, tuple[str, Reply, str]] = {
+    "a call": ("native", Reply(calls=(calls("book", seat=1),), finish="tool_calls"), ""),
+    "text and a call": ("native", Reply("Paris.", (calls("book", seat=1),), finish="tool_calls"), "Paris."),
+    "a finish": ("native", Reply(calls=(calls("finish", text="Paris."),), finish="tool_calls"), "Paris."),
+    "a finish without text": ("native", Reply(calls=(calls("finish"),), finish="tool_calls"), ""),
+    "an action": ("json", Reply(action("book", '{"seat": 1}', "Paris.")), "Paris."),
+    "an answer": ("json", Reply(action("final_answer", '"Paris."')), "Paris."),
+    "an empty answer": ("json", Reply(action("final_answer", '""', "Paris.")), "Paris."),
+    # FAULT (loop/actions.py, read): native calls and chosen files get through a closing reply. The call is run although
+    # tools are off, and where it brings no end the loop is asked to close again and again, past all limits.
+    "a native call to a loop of actions": ("json", Reply("Paris.", (calls("book", seat=1),)), "Paris."),
+    "an answer with files": ("json", Reply(action("final_answer", '{"text": "Paris.", "files": ["no.svg"]}')), "Paris."),
+}
+
+
+@pytest.mark.parametrize("how", ["of steps", "of time"])
+@pytest.mark.parametrize(("protocol", "closing", "text"), CLOSINGS.values(), ids=CLOSINGS.keys())
+def test_a_closing_reply_runs_nothing_and_is_the_last(
+    player: Any, shop: Any, protocol: str, closing: Reply, text: str, how: str
+) -> None:
+    tongue = Tongue(protocol)
+    model = without_end(itertools.repeat(tongue.call("look")), closing=closing)
+    passing = {"deadline": Deadline(at=100.0, clock=lambda: 90.0 if model.prompts else 0.0), "suspends": False}
+    limit = {"steps": 1} if how == "of steps" else passing
+    result = player.run(model, protocol=protocol, **limit)
+    reason = "max_steps" if how == "of steps" else "out_of_time"
+    expected = ("completed", text, reason) if text else ("failed", result.text, "empty_answer")
+    assert (result.status, result.text, result.finish_reason) == expected
+    assert result.text.strip()
+    assert shop.done == ["look "][: how == "of steps"]
+    assert result.total_steps == 2
+
+
+def test_a_transcript_that_ends_in_an_answer_is_not_asked_about_again(player: Any, tongue: Tongue) -> None:
+    model = ScriptedModel(tongue.answer("Done."), tongue.call("book", '{"seat": 1}'))
+    answered = player.run(model, protocol=tongue.protocol)
+    again = player.run(model, *answered.transcript, protocol=tongue.protocol)
+    assert (again.status, again.text, len(model.prompts)) == ("completed", "Done.", 1)
+
+
+def test_a_filtered_answer_stays_one_when_it_is_read_again(player: Any) -> None:
+    # FAULT (loop/ending.py, already_ended): the transcript does not say that a filter stopped it. Of an inner loop the
+    # last turn is always kept, so its second run comes out "completed".
+    model = ScriptedModel(Reply("As I was sa", finish="content_filter"))
+    first = player.run(model)
+    again = player.run(model, *first.transcript)
+    assert (first.status, again.status, again.finish_reason) == ("failed", "failed", "content_filter")
+
+
+# What comes with the text
+
+
+def test_text_and_calls_together_are_both_kept(player: Any, shop: Any, tongue: Tongue) -> None:
+    model = ScriptedModel(tongue.call("look", '{"at": "x"}', text="Let me look."), tongue.answer("Done."))
+    result = player.run(model, protocol=tongue.protocol)
+    assert (result.steps[0].text, shop.done) == ("Let me look.", ["look x"])
+
+
+def test_words_of_refusal_are_an_answer(player: Any, tongue: Tongue) -> None:
+    model = ScriptedModel(*["I'm sorry, but I can't help with that."] * 3)
+    result = player.run(model, protocol=tongue.protocol)
+    assert (result.status, result.text) == ("completed", "I'm sorry, but I can't help with that.")
+    assert len(model.prompts) == (1 if tongue.native else 3)
+
+
+@pytest.mark.parametrize("text", ["As I was sa", "", " "])
+def test_what_a_content_filter_stopped_failed(player: Any, tongue: Tongue, text: str) -> None:
+    model = ScriptedModel(Reply(text, finish="content_filter"))
+    result = player.run(model, protocol=tongue.protocol)
+    assert (result.status, result.finish_reason, len(model.prompts)) == ("failed", "content_filter", 1)
+    assert result.text == text if text.strip() else "content filter" in result.text
+
+
+CUTS = [
+    ((Call("", "book", '{"seat": 1'),), [], ["truncated"]),
+    ((Call("", "book", '{"seat": 1}'),), [], ["truncated"]),
+    ((calls("look", at="a"), calls("book", seat=1), Call("", "bo", "")), ["book 1", "look a"], ["saw a", "booked 1"]),
+    ((Call("", "finish", '{"text": "I am'),), [], ["truncated"]),
+    ((Call("", "", ""),), [], ["truncated"]),
+]
+
+
+@pytest.mark.parametrize(("written", "done", "results"), CUTS)
+def test_of_calls_that_were_cut_off_the_whole_ones_are_run(
+    player: Any, shop: Any, written: tuple[Call, ...], done: list[str], results: list[str]
+) -> None:
+    model = ScriptedModel(Reply("So", written, finish="length"), "Done.")
+    result = player.run(model)
+    assert (result.text, sorted(shop.done)) == ("Done.", done)
+    assert kinds(result)[: len(results)] == results
+    assert kinds(result)[-1] == "truncated"
+
+
+def test_half_an_answer_is_partial(player: Any, tongue: Tongue) -> None:
+    model = ScriptedModel(*[Reply("As I was sa", finish="length")] * 3)
+    result = player.run(model, protocol=tongue.protocol)
+    assert (result.text, result.finish_reason, result.partial) == ("As I was sa", "length", True)
+
+
+def test_half_an_action_is_never_done_and_no_answer(player: Any, shop: Any) -> None:
+    # FAULT (loop/actions.py, give_up): the half action becomes the text of a "completed" task.
+    half = Reply('{"thought": "Now.", "tool": "book", "args": {"seat": 1', finish="length")
+    result = player.run(ScriptedModel(half, half, half), protocol="json")
+    assert (shop.done, result.status) == ([], "failed")
+    assert '"tool"' not in result.text
+
+
+PROSE = {
+    "Spanish": "¡Claro! Primero miro: {} y después respondo.",
+    "Arabic": "حسنًا، سأنظر أولاً: {} ثم أجيب.",
+    "Chinese": "好的，我先看一下：{}然后回答。",
+}
+
+
+@pytest.mark.parametrize("prose", PROSE.values(), ids=PROSE.keys())
+def test_an_action_is_found_in_prose_of_any_script(player: Any, shop: Any, prose: str) -> None:
+    said = [
+        prose.replace("{}", action(name, args)) for name, args in (("look", '{"at": "x"}'), ("final_answer", '"Sí."'))
+    ]
+    result = player.run(ScriptedModel(*said), protocol="json")
+    assert (result.text, shop.done) == ("Sí.", ["look x"])
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_any_letters_come_through_and_halves_of_letters_do_not(player: Any, tongue: Tongue, text: str) -> None:
+    model = ScriptedModel(
+        tongue.call("give", json.dumps({"text": text}, ensure_ascii=False), text=text), tongue.answer(text)
+    )
+    result = player.run(model, Turn("user", text.replace(HALF, "?")), protocol=tongue.protocol)
+    whole = text.replace(HALF, "?")
+    assert (result.text, told(result), result.steps[0].text) == (whole, [whole], whole)
+    sendable(result)
+
+
+# Lifecycle tools
+
+
+MISUSED: list[tuple[list[Call], str, str]] = [
+    ([calls("finish", text="One."), calls("finish", text="Two.")], "completed", "One."),
+    ([calls("finish", text="One.", files=["none.svg"]), calls("finish", text="Two.")], "completed", "Two."),
+    ([calls("ask_user", question="Who?"), calls("finish", text="Two.")], "input_required", "Who?"),
+    ([calls("finish", text="One.", mood="good"), calls("finish", text="Two.")], "completed", "Two."),
+    ([calls("finish", text=["One."]), calls("ask_user", question="Who?")], "input_required", "Who?"),
+    ([calls("Finish", text="One."), calls("reject_task", reason="No.")], "rejected", "No."),
+    ([calls("finish", text="One.", files="a.svg"), calls("finish", text="Two.", files=None)], "completed", "Two."),
+]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["in one turn", "over turns"])
+@pytest.mark.parametrize(("written", "status", "text"), MISUSED)
+def test_the_first_lifecycle_call_that_fits_ends_the_task(
+    player: Any, written: list[Call], status: str, text: str, together: bool
+) -> None:
+    result = player.run(ScriptedModel(tuple(written)) if together else ScriptedModel(*written))
+    assert (result.status, result.text) == (status, text)
+
+
+USAGES = [Usage(), Usage(-5, -5), Usage(0, 0, 100, 0.0), Usage(5, 1, 9, -1.0), Usage(10**12, 10**12)]
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=str)
+def test_a_loop_ends_whatever_its_model_counts(player: Any, tongue: Tongue, usage: Usage) -> None:
+    looks = (tongue.call("look", f'{{"at": "{n}"}}', usage=usage) for n in itertools.count())
+    model = without_end(looks, closing=tongue.answer("As far as I got.", usage=usage))
+    result = player.run(model, protocol=tongue.protocol, steps=3)
+    assert (result.finish_reason, result.usage.total) == ("max_steps", 4 * usage.total)
+
+
+# Doors
+
+
+class Door:
+    """A door of somebody else's: `once` is what it does at each question."""
+
+    name = "door"
+
+    def __init__(self, *once: Any) -> None:
+        self.asked = 0
+        self._once = once
+
+    async def ask(self, prompt: Prompt) -> Reply:
+        self.asked += 1
+        once = self._once[min(self.asked, len(self._once)) - 1]
+        reply: Reply = await once()
+        return reply
+
+
+async def never() -> Reply:
+    await asyncio.sleep(3_600)
+    raise AssertionError("nobody waits that long")
+
+
+async def broken() -> Reply:
+    raise ZeroDivisionError("a fault of the door's own")
+
+
+async def timed_out() -> Reply:
+    raise TimeoutError
+
+
+async def too_late() -> Reply:
+    try:
+        return await never()
+    except asyncio.CancelledError:
+        return Reply("Late, but here.")
+
+
+async def fine() -> Reply:
+    return Reply("Done.")
+
+
+def ask_door(door: Door) -> Any:
+    return asyncio.run(Loop(door, limits=LoopLimits(patience=Patience(0.1, retries=1))).run([HI]))
+
+
+def test_an_error_that_is_no_models_is_a_fault_in_the_code_and_passes_through_the_loop() -> None:
+    """`models/door.py` promises ModelError. Whoever runs a loop decides: the runner fails the task and logs it."""
+    with pytest.raises(ZeroDivisionError, match="a fault of the door's own"):
+        ask_door(Door(broken))
+
+
+def test_a_door_that_times_out_by_itself_is_asked_again() -> None:
+    assert ask_door(Door(timed_out, fine)).text == "Done."
+
+
+def test_a_door_that_never_answers_is_given_up() -> None:
+    door = Door(never)
+    result = ask_door(door)
+    assert (result.status, result.finish_reason, door.asked) == ("failed", "model_error", 2)
+    assert "door did not answer within" in result.text
+
+
+def test_an_answer_that_comes_after_its_time_is_taken_for_it_is_paid_for() -> None:
+    door = Door(too_late)
+    assert (ask_door(door).text, door.asked) == ("Late, but here.", 1)
+
+
+def test_a_provider_that_asks_for_an_endless_rest_gets_an_end(player: Any) -> None:
+    # FAULT (loop/asking.py, _pause): `Retry-After: inf` and its like reach the queue as the seconds to rest.
+    result = player.run(ScriptedModel(ModelUnavailable("away", retry_after=float("inf"))))
+    assert (result.status, result.resume_in < 1e9) == ("suspended", True)

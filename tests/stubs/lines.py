@@ -1,0 +1,115 @@
+"""What a stub provider is told to play: the lines of its script."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Dialect = Literal["openai", "anthropic", "bedrock"]
+DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "bedrock")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A model's answer. `calls` are id, name, arguments; `finish` is OpenAI's word, None for the usual one.
+
+    `thinking` is text and signature of signed blocks; a block without text is a redacted one.
+    """
+
+    text: str | None = None
+    calls: tuple[tuple[str | None, str, str], ...] = ()
+    finish: str | None = None
+    prompt: int = 11
+    completion: int = 7
+    cached: int = 0
+    thinking: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def reason(self) -> str:
+        return self.finish or ("tool_calls" if self.calls else "stop")
+
+
+@dataclass(frozen=True)
+class Failed:
+    status: int
+    kind: str
+    message: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """An answer that never ends: silence, a byte now and then, or a closed connection."""
+
+    how: Literal["hang", "trickle", "drop"]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A body in whatever shape, with status 200."""
+
+    shape: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Deltas:
+    """A stream in OpenAI's dialect whose chunks have these deltas, whatever they hold."""
+
+    deltas: tuple[dict[str, Any], ...]
+    finish: str | None = "tool_calls"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A stream that plays `after` events of an answer and then ends: politely, by a reset, with an error, or never."""
+
+    line: Said | Deltas
+    after: int
+    how: Literal["end", "reset", "error", "hang"] = "end"
+    error: Failed | None = None
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A stream in which each event at one of these places comes twice."""
+
+    line: Said | Deltas
+    places: tuple[int, ...]
+
+
+Line = Said | Failed | Stuck | Raw | Deltas | Broken | Repeated
+
+
+def says(text: str | None, *, cached: int = 0, finish: str | None = None) -> Said:
+    return Said(text, cached=cached, finish=finish)
+
+
+def calls(*these: tuple[str | None, str, Any], text: str | None = None, finish: str | None = None) -> Said:
+    """Arguments that are not text are written as JSON; text goes out as it is, broken or not."""
+    raw = tuple((id_, name, args if isinstance(args, str) else json.dumps(args)) for id_, name, args in these)
+    return Said(text, raw, finish)
+
+
+def deltas(*these: dict[str, Any], finish: str | None = "tool_calls") -> Deltas:
+    return Deltas(these, finish)
+
+
+def fails(status: int, message: str = "no", *, kind: str = "some_error", retry_after: str = "") -> Failed:
+    return Failed(status, kind, message, {"retry-after": retry_after} if retry_after else {})
+
+
+def hangs() -> Stuck:
+    return Stuck("hang")
+
+
+def trickles() -> Stuck:
+    return Stuck("trickle")
+
+
+def drops() -> Stuck:
+    return Stuck("drop")
+
+
+def pieces(text: str) -> list[str]:
+    """Text as it is streamed: a few pieces, of which none is empty."""
+    size = max(1, -(-len(text) // 3))
+    return [text[start : start + size] for start in range(0, len(text), size)]
