@@ -6,7 +6,6 @@ It runs whole inside one invocation of the queue's door: nothing is known of its
 import asyncio
 from dataclasses import dataclass
 
-from a2a.auth.user import User
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.context import ServerCallContext
 from a2a.server.events.event_queue import Event, EventQueue
@@ -24,6 +23,7 @@ from a2a.types import (
     TaskStatusUpdateEvent,
 )
 
+from agentfn.caller import Caller
 from agentfn.errors import AgentfnError
 from agentfn.files import Bucket
 from agentfn.journal import Journal
@@ -58,14 +58,6 @@ class Executing:
     async def cancel(self, journal: Journal, bucket: Bucket) -> None:
         """Lets it clean up. The task is cancelled already, so what it says goes nowhere."""
         await self.executor.cancel(await _request(journal, bucket), _Nowhere())
-
-
-@dataclass(frozen=True)
-class Owner(User):
-    """The caller who sent the task, as far as it is still known in a later invocation: by name."""
-
-    user_name: str = ""
-    is_authenticated: bool = True
 
 
 class _Events(EventQueue):
@@ -111,8 +103,9 @@ def _applied(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
             told.artifact_update.task_id, told.artifact_update.context_id = task.id, task.context_id
             return changed, [told]
         case Message():
-            text = "\n".join(part.text for part in event.parts if part.text)
-            ended = with_status(changed, TaskState.TASK_STATE_COMPLETED, text)
+            ended = with_status(changed, TaskState.TASK_STATE_COMPLETED)
+            ended.status.message.CopyFrom(event)
+            ended.metadata.update({"agentfn": {"reply": "message"}})
             return ended, [snapshot(ended)]
         case Task():
             changed.status.CopyFrom(event.status)
@@ -131,5 +124,5 @@ async def _request(journal: Journal, bucket: Bucket) -> RequestContext:
         if part.url.startswith(OBJECT):
             content = await asyncio.to_thread(bucket.get, part.url.removeprefix(OBJECT))
             part.CopyFrom(Part(raw=content, filename=part.filename, media_type=part.media_type))
-    context = ServerCallContext(user=Owner(head.owner))
+    context = ServerCallContext(user=Caller(head.owner))
     return RequestContext(context, SendMessageRequest(message=message), head.task.id, head.task.context_id, head.task)

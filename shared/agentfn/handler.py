@@ -52,6 +52,7 @@ class Doors:
 
     def __init__(self, agent: Agent, settings: Settings, executor: Executing | None = None) -> None:
         logger.append_keys(agent=agent.name)
+        self._made_of = agent, settings, executor
         self._settings = settings
         self._runner = runner_for(agent, settings, executor)
         self._sweep = sweep_for(self._runner)
@@ -85,6 +86,10 @@ class Doors:
         """
         request = self._mangum.infer(self._own(event), context)  # type: ignore[arg-type]
         self._loop.run_until_complete(self._streamed(request.scope, request.body or b"", send))
+
+    def twin(self) -> "Doors":
+        """The same in another execution environment, for those who have more than one in a process."""
+        return Doors(*self._made_of)
 
     def close(self) -> None:
         """For those who serve more than one in a process; Lambda never does."""

@@ -19,11 +19,12 @@ from pydantic import (
     model_validator,
 )
 
+from agentfn.caller import ANYONE, NAME
 from agentfn.errors import ConfigurationError
 
 WEEK = 7 * 24 * 3600
-CALLER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # it is a part of keys: no # and no /
 TOKEN = re.compile(r"[!-~]{16,}")
+SCOPES = re.compile(r"[!#-\[\]-~ ]*")  # RFC 6749: visible, without quotation mark and backslash, blanks between
 
 Seconds = Annotated[float, Field(gt=0, le=900)]
 Count = Annotated[int, Field(ge=1, le=10_000)]
@@ -65,9 +66,15 @@ class Settings(BaseModel):
     fetch_loopback: bool = False  # for tests: no template can set it
 
     # Who may call.
-    auth: Literal["bearer", "none"] = "bearer"
+    auth: Literal["bearer", "iam", "jwt", "none"] = "bearer"
     tokens: SecretStr | None = None  # JSON object: name of the caller -> token
     tokens_secret: str | None = None  # ARN of the secret that holds that object
+    iam_sessions: bool = False  # each session name of a role is a caller of its own
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+    jwt_claim: str = "sub"  # whose text is the caller
+    jwt_jwks_url: str | None = None  # without it, the issuer's discovery document says where its keys are
+    jwt_scopes: str = ""  # that every token must carry, with blanks between
 
     # Time.
     request_seconds: Seconds = 29.0
@@ -127,6 +134,20 @@ class Settings(BaseModel):
             raise ValueError("must be an absolute http(s) URL without a query")
         return url.rstrip("/")
 
+    @field_validator("jwt_issuer", "jwt_jwks_url")
+    @classmethod
+    def _of_the_web(cls, url: str | None) -> str | None:
+        if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
+            raise ValueError("must be an https address")
+        return url
+
+    @field_validator("jwt_scopes")
+    @classmethod
+    def _scopes(cls, scopes: str) -> str:
+        if not SCOPES.fullmatch(scopes):
+            raise ValueError("must be scopes with blanks between")
+        return scopes
+
     @field_validator("base_path")
     @classmethod
     def _rooted(cls, path: str) -> str:
@@ -149,12 +170,14 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _a_way_to_check_tokens(self) -> Self:
+    def _a_way_to_check_callers(self) -> Self:
         if self.auth == "bearer" and not (self.tokens or self.tokens_secret):
             raise ValueError(
                 "AGENTFN_AUTH is bearer, which needs AGENTFN_TOKENS_SECRET (or AGENTFN_TOKENS on a laptop); "
                 "AGENTFN_AUTH=none opens the agent to everyone"
             )
+        if self.auth == "jwt" and not (self.jwt_issuer and self.jwt_audience):
+            raise ValueError("AGENTFN_AUTH is jwt, which needs AGENTFN_JWT_ISSUER and AGENTFN_JWT_AUDIENCE")
         return self
 
 
@@ -171,10 +194,12 @@ def read_tokens(text: str) -> dict[str, str]:
         raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
     owners: dict[str, str] = {}
     for number, (name, given) in enumerate(callers.items(), 1):
-        if not CALLER.fullmatch(name):
+        if not NAME.fullmatch(name):
             raise ValueError(
                 f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them"
             )
+        if name == ANYONE:
+            raise ValueError(f"caller {number} has the name that everyone has where callers are not told apart")
         for token in given if isinstance(given, list) and given else [given]:
             if not isinstance(token, str) or not TOKEN.fullmatch(token):
                 raise ValueError(

@@ -4,7 +4,11 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from agentfn.a2a.caller import BearerTokens, Door, OpenDoor
+from agentfn.a2a.bearer import BearerTokens
+from agentfn.a2a.caller import Door, OpenDoor
+from agentfn.a2a.iam import SignedRequests
+from agentfn.a2a.jwt import SignedTokens, Terms
+from agentfn.a2a.keyset import Fetch, KeySet, discovery_of, fetch_https
 from agentfn.agent import Agent
 from agentfn.continuations import Announcement, Continuations, DeadLetters
 from agentfn.errors import ConfigurationError
@@ -90,13 +94,26 @@ def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
     return make
 
 
-def door_for(agent: Agent, settings: Settings) -> Door:
-    if settings.auth == "none":
-        logger.warning("AGENTFN_AUTH=none: agent %s answers everyone", agent.name)
-        return OpenDoor()
-    if settings.tokens is not None:
-        return BearerTokens(settings.tokens.get_secret_value)
-    return BearerTokens(functools.partial(_secret, settings.tokens_secret or ""))
+def door_for(agent: Agent, settings: Settings, fetch: Fetch = fetch_https) -> Door:
+    """Raises ConfigurationError where the packages for AGENTFN_AUTH=jwt are missing. `fetch` gets the issuer's keys."""
+    match settings.auth:
+        case "none":
+            logger.warning("AGENTFN_AUTH=none: agent %s answers everyone", agent.name)
+            return OpenDoor()
+        case "iam":
+            return SignedRequests(sessions=settings.iam_sessions)
+        case "jwt":
+            return _signed_tokens(settings, fetch)
+        case "bearer":
+            if settings.tokens is not None:
+                return BearerTokens(settings.tokens.get_secret_value)
+            return BearerTokens(functools.partial(_secret, settings.tokens_secret or ""))
+
+
+def _signed_tokens(settings: Settings, fetch: Fetch) -> SignedTokens:
+    issuer, url = settings.jwt_issuer or "", settings.jwt_jwks_url
+    terms = Terms(issuer, settings.jwt_audience or "", settings.jwt_claim, tuple(settings.jwt_scopes.split()))
+    return SignedTokens(terms, KeySet(issuer, url, fetch), "" if url else discovery_of(issuer))
 
 
 def limits_of(settings: Settings) -> LoopLimits:

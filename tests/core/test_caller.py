@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfn import ConfigurationError
-from agentfn.a2a.caller import BearerTokens, OpenDoor
+from agentfn.a2a.bearer import BearerTokens
+from agentfn.a2a.caller import OpenDoor
 
 ANN, BOB, OLD = "ann-0123456789abcdef", "bob-0123456789abcdef", "old-0123456789abcdef"
 

@@ -83,10 +83,20 @@ def test_a_model_that_does_not_answer_in_the_last_moments_leaves_words_behind(sh
 
 def test_retries_have_one_budget_for_the_whole_loop_which_good_calls_refill(player: Any) -> None:
     down = ModelUnavailable("down", retry_after=0.0)
-    spell = [down, down, calls("look"), down, down, calls("look", at="y"), down, "Done."]
+    spell: list[Any] = [down, down, calls("look"), down, down, calls("look", at="y"), down, "Done."]
     result = player.run(ScriptedModel(*spell), retries=4)
     assert (result.status, result.text) == ("failed", "down")
-    better = [down, down, calls("look"), calls("look", at="y"), down, down, calls("look", at="z"), down, "Done."]
+    better: list[Any] = [
+        down,
+        down,
+        calls("look"),
+        calls("look", at="y"),
+        down,
+        down,
+        calls("look", at="z"),
+        down,
+        "Done.",
+    ]
     assert player.run(ScriptedModel(*better), retries=4).text == "Done."
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentfn import Context, tool
+from agentfn import Context, Deadline, tool
 from agentfn.errors import ModelRefused, ModelTooLong, ModelUnavailable
 from agentfn.loop import Event, Final, LoopLimits, ModelTurn, Result, Status, TextDelta
 from agentfn.loop.transcript import in_order, unanswered
@@ -102,13 +102,17 @@ class Bench(Workshop):
 
 @dataclass(frozen=True)
 class Story:
-    """What the model says, over and over from the start; what the user says when he is asked; and how it is played."""
+    """What the model says, over and over from the start; what the user says when he is asked; and how it is played.
+
+    After so many `questions` the time of a run is over, but for what is kept for a closing call.
+    """
 
     script: tuple[Answer, ...]
     verdicts: tuple[str, ...]
     protocol: str
     stream: bool
     suspends: bool
+    questions: int
     limits: LoopLimits
 
     def play(self) -> "Play":
@@ -136,6 +140,7 @@ def stories(draw: st.DrawFn) -> Story:
         protocol,
         draw(st.booleans()),
         draw(st.booleans()),
+        draw(st.sampled_from([1, 2, 4, 100])),
         draw(limits),
     )
 
@@ -152,7 +157,11 @@ class Play:
     async def once(self, turns: Sequence[Turn], *, stop: int | None = None, interrupted: bool = False) -> list[Event]:
         """One run, which dies after event number `stop`."""
         loop = Player(self.desk, self.bench).loop(
-            self.model, protocol=self.story.protocol, stream=self.story.stream, suspends=self.story.suspends
+            self.model,
+            protocol=self.story.protocol,
+            stream=self.story.stream,
+            suspends=self.story.suspends,
+            deadline=self.deadline(),
         )
         loop = dataclasses.replace(loop, limits=self.story.limits)
         events = []
@@ -162,6 +171,11 @@ class Play:
                 if len(events) == stop:
                     break
         return events
+
+    def deadline(self) -> Deadline:
+        over = self.model.played + self.story.questions
+        late = 99.5 if self.story.suspends else 85.0
+        return Deadline(100.0, lambda: late if self.model.played >= over else 0.0)
 
     async def to_the_end(self, turns: Sequence[Turn], *, interrupted: bool = False) -> Result:
         """Runs until nothing is left that would go on, or that the user would say."""
@@ -189,7 +203,10 @@ class Play:
         assert list(final.result.transcript) == told
         check_texts(events)
         while self.model.prompts:
-            check_prompt(self.model.prompts.pop())
+            prompt = self.model.prompts.pop()
+            check_prompt(prompt)
+            if self.story.protocol == "json":  # templates of local models want it so
+                assert all(one.role != other.role for one, other in itertools.pairwise(prompt.turns))
         assert [times for times in Counter(self.bench.booked).values() if times > 1] == []
         return final.result
 
@@ -244,14 +261,14 @@ def no_pauses() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(stories())
 def test_whatever_a_model_says_the_loop_ends_within_its_limits_and_in_words(story: Story) -> None:
     with no_pauses():
         asyncio.run(story.play().to_the_end([HI]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(stories(), st.integers(1, 30))
 def test_a_run_that_dies_anywhere_is_gone_on_with_and_no_call_takes_effect_twice(story: Story, stop: int) -> None:
     async def die_and_go_on() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import json
-import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from agentfn.models import Model, Prompt, Turn
 from agentfn.models.messages import messages
 from agentfn.tools import FileRecord, Link, Registry
 from agentfn.tools.calling import Slots, ToolLimits
+from stubs.rules import openai_faults
 
 HI = Turn("user", "hi")
 
@@ -192,8 +192,9 @@ def check_prompt(prompt: Prompt) -> None:
     for message in chat:
         assert message.get("tool_calls") if message["content"] is None else message["content"].strip()
         for call in message.get("tool_calls", ()):
-            assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call["function"]["name"])
             assert isinstance(json.loads(call["function"]["arguments"]), dict)
+    body = {"model": "m", "messages": chat, **({"tools": list(prompt.tools)} if prompt.tools else {})}
+    assert openai_faults(body) == []
     json.dumps(chat, ensure_ascii=False, allow_nan=False).encode()  # halves of characters cannot be sent
 
 

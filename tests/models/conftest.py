@@ -1,12 +1,13 @@
 import asyncio
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
 
 import pytest
 
+from agentfn.models import Prompt, Reply
 from agentfn.models.litellm import LitellmModel, close, load
-from stubs.dialects import Dialect
-from stubs.doors import Ask, speaking
+from stubs.doors import AWS, Ask, speaking
+from stubs.lines import DIALECTS, Dialect
 from stubs.providers import Provider
 
 
@@ -20,9 +21,15 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop.close()
 
 
-@pytest.fixture(params=["openai", "anthropic"])
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in AWS.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(params=DIALECTS)
 def dialect(request: pytest.FixtureRequest) -> Dialect:
-    return cast("Dialect", request.param)
+    return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -36,6 +43,25 @@ def model(dialect: Dialect, provider: Provider) -> LitellmModel:
     return speaking(dialect, provider)
 
 
+type Telling = Callable[[LitellmModel, Prompt], tuple[list[str], Reply]]
+
+
 @pytest.fixture
-def ask(model: LitellmModel, loop: asyncio.AbstractEventLoop) -> Ask:
+def telling(loop: asyncio.AbstractEventLoop) -> Telling:
+    """Streams from a model: the pieces of text, and the reply."""
+
+    async def told(model: LitellmModel, prompt: Prompt) -> tuple[list[str], Reply]:
+        async with aclosing(model.stream(prompt)) as items:
+            *texts, reply = [item async for item in items]
+        assert isinstance(reply, Reply)
+        return [text for text in texts if isinstance(text, str)], reply
+
+    return lambda model, prompt: loop.run_until_complete(told(model, prompt))
+
+
+@pytest.fixture(params=["plain", "streamed"])
+def ask(request: pytest.FixtureRequest, model: LitellmModel, loop: asyncio.AbstractEventLoop, telling: Telling) -> Ask:
+    """Asks in both ways, which come to the same."""
+    if request.param == "streamed":
+        return lambda prompt: telling(model, prompt)[1]
     return lambda prompt: loop.run_until_complete(model.ask(prompt))

@@ -4,8 +4,8 @@ import json
 import pytest
 
 from agentfn.models import Call, Usage
-from stubs.dialects import Dialect
 from stubs.doors import LOOK, Ask, hello, speaking
+from stubs.lines import Dialect
 from stubs.providers import Provider, Raw, calls, says
 
 

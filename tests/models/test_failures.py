@@ -7,11 +7,11 @@ from email.utils import format_datetime
 
 import pytest
 
-from agentfn.errors import ModelError, ModelRefused, ModelUnavailable
+from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
 from agentfn.models.litellm import LitellmModel, load
-from stubs.dialects import Dialect, Failed
 from stubs.doors import KEY, LOOK, NAMES, Ask, hello, speaking
-from stubs.providers import Provider, Raw, drops, fails
+from stubs.lines import Dialect, Failed, Raw, drops, fails
+from stubs.providers import Provider
 
 SECRET = "the patient's name is Rosalind Quartermaine-Oyelaran"
 
@@ -100,12 +100,7 @@ def test_a_wait_until_a_date_is_passed_on_in_seconds(provider: Provider, ask: As
         (fails(402), "credit"),
         (fails(403), "may not use"),
         (fails(404), "AGENT_MODEL"),
-        (fails(400, "This model's maximum context length is 8192 tokens."), "too long"),
-        (fails(400, "prompt is too long: 9 tokens > 4 maximum"), "too long"),
-        (fails(413), "too long|sampling option"),
         (fails(422), "sampling option"),
-        (fails(400, "blocked", kind="content_policy_violation"), "content filter"),
-        (fails(429, "You exceeded your current quota", kind="insufficient_quota"), "quota"),
     ],
     ids=lambda case: f"{case.status}-{case.kind}" if isinstance(case, Failed) else "",
 )
@@ -118,6 +113,96 @@ def test_trouble_that_stays_names_the_model_and_a_remedy(
         ask(hello())
 
     assert NAMES[dialect] in str(caught.value)
+    assert len(provider.requests) == 1
+
+
+TOO_LONG: list[tuple[Dialect, Failed]] = [
+    ("openai", fails(400, "This model's maximum context length is 8192 tokens.", kind="context_length_exceeded")),
+    ("openai", fails(400, "Your input is long", kind="context_length_exceeded")),
+    ("openai", fails(413)),
+    ("anthropic", fails(400, "prompt is too long: 9 tokens > 4 maximum", kind="invalid_request_error")),
+    ("anthropic", fails(400, "input length and `max_tokens` exceed context limit: 9 + 1 > 4")),
+    ("anthropic", fails(413, "Request exceeds the maximum size", kind="request_too_large")),
+    ("bedrock", fails(400, "Input is too long for requested model.", kind="ValidationException")),
+    ("bedrock", fails(400, "The model returned the following errors: prompt is too long: 9 tokens > 4 maximum")),
+    ("bedrock", fails(400, "Too many input tokens. Max input tokens: 4, request input token count: 9")),
+    ("bedrock", fails(400, "The model returned these errors: input length and `max_tokens` exceed context limit: 9")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "line"), TOO_LONG)
+def test_a_transcript_that_is_too_long_is_told_apart_so_that_it_can_be_cut(
+    line: Failed, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelTooLong, match="set AGENTFN_MAX_HISTORY_CHARS to less"):
+        ask(hello())
+
+    assert len(provider.requests) == 1
+
+
+THROTTLED: list[tuple[Dialect, Failed]] = [
+    ("openai", fails(429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000")),
+    ("anthropic", fails(429, "This request would exceed the limit of 40,000 input tokens per minute.")),
+    ("bedrock", fails(429, "Too many tokens, please wait before trying again.", kind="ThrottlingException")),
+    ("bedrock", fails(429, "too many tokens per day, please wait", kind="ThrottlingException")),
+    ("bedrock", fails(429, "Too many input tokens a minute", kind="ThrottlingException")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "line"), THROTTLED)
+def test_too_many_tokens_a_minute_are_not_a_transcript_that_is_too_long(
+    line: Failed, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelUnavailable):
+        ask(hello())
+
+
+@pytest.mark.parametrize("dialect", ["openai"])
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        (fails(400, "blocked", kind="content_policy_violation"), "content filter"),
+        (fails(429, "You exceeded your current quota", kind="insufficient_quota"), "quota"),
+    ],
+)
+def test_what_openai_calls_a_trouble_says_more_than_its_status(
+    line: Failed, remedy: str, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelRefused, match=remedy):
+        ask(hello())
+
+
+@pytest.mark.parametrize("dialect", ["bedrock"])
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (fails(400, "The value at messages.0 is odd", kind="ValidationException"), ModelRefused),
+        (fails(403, "User: arn is not authorized to perform it", kind="AccessDeniedException"), ModelRefused),
+        (fails(404, "Could not resolve the model", kind="ResourceNotFoundException"), ModelRefused),
+        (fails(408, "Model has timed out", kind="ModelTimeoutException"), ModelUnavailable),
+        (fails(424, "The model failed", kind="ModelErrorException"), ModelUnavailable),
+        (fails(429, "Rate exceeded", kind="ThrottlingException"), ModelUnavailable),
+        (fails(429, "Model is not ready", kind="ModelNotReadyException"), ModelUnavailable),
+        (fails(500, "It failed", kind="InternalServerException"), ModelUnavailable),
+        (fails(503, "Bedrock is unable to process it", kind="ServiceUnavailableException"), ModelUnavailable),
+    ],
+    ids=lambda case: case.kind if isinstance(case, Failed) else "",
+)
+def test_each_error_of_bedrock_is_of_its_kind(
+    line: Failed, error: type[ModelError], provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(error) as caught:
+        ask(hello())
+
+    assert type(caught.value) is error
     assert len(provider.requests) == 1
 
 
@@ -146,12 +231,13 @@ def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monk
         loop.run_until_complete(LitellmModel("openai/gpt-4o").ask(hello()))
 
 
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_a_missing_key_is_told_before_anything_is_sent(
     dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
-    base = provider.openai if dialect == "openai" else provider.anthropic
+    base = getattr(provider, dialect)
 
     with pytest.raises(ModelRefused, match="AGENT_MODEL_API_KEY"):
         loop.run_until_complete(LitellmModel(NAMES[dialect], base=base).ask(hello()))
@@ -159,6 +245,7 @@ def test_a_missing_key_is_told_before_anything_is_sent(
     assert not provider.requests
 
 
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 @pytest.mark.parametrize("status", [400, 401, 500])
 def test_neither_the_key_nor_the_messages_are_told_or_logged(
     status: int, provider: Provider, ask: Ask, logged: list[logging.LogRecord], capfd: pytest.CaptureFixture[str]

@@ -11,8 +11,8 @@ import pytest
 from agentfn.errors import ModelUnavailable
 from agentfn.models import Prompt
 from agentfn.models.litellm import LitellmModel, close
-from stubs.dialects import Dialect
 from stubs.doors import NAMES, Ask, hello
+from stubs.lines import Dialect
 from stubs.providers import Provider, Stuck, hangs, says, trickles
 
 

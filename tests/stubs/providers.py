@@ -4,8 +4,8 @@
         ...                                # provider.openai and provider.anthropic are base addresses
     assert provider.requests[0].body["model"] == "gpt-4o"
 
-One script serves all dialects, plain and streamed: the request decides how an answer is written. A request that the real
-provider would refuse is answered with 400 and takes no line; so is one that comes when the script has run out.
+One script serves all dialects, plain and streamed: the request decides how an answer is written. A request that the
+real provider would refuse is answered with 400 and takes no line; so is one that comes when the script has run out.
 """
 
 import json

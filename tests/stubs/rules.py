@@ -136,7 +136,7 @@ def _strict(schema: Any) -> Iterator[str]:
         return
     if schema.get("type") == "object":
         if schema.get("additionalProperties") is not False:
-            yield "Invalid schema for response_format: 'additionalProperties' is required to be supplied and to be false"
+            yield "Invalid schema for response_format: 'additionalProperties' is required to be false"
         if set(schema.get("required", ())) != set(schema.get("properties", ())):
             yield "Invalid schema for response_format: 'required' must include every key in properties"
     for key in ("allOf", "oneOf", "not", "if", "patternProperties", "dependentRequired"):
@@ -166,14 +166,7 @@ def _anthropic_options(body: Body) -> Iterator[str]:
 
 
 def _anthropic_messages(messages: list[Body]) -> Iterator[str]:
-    """Consecutive messages of one role are taken as one."""
-    merged: list[tuple[str, list[Body]]] = []
-    for message in messages:
-        content = list(_blocks([message]))
-        if merged and merged[-1][0] == message["role"]:
-            merged[-1][1].extend(content)
-        else:
-            merged.append((message["role"], content))
+    merged = _merged(messages)
     if merged and merged[0][0] != "user":
         yield "messages: first message must use the user role"
     asked: list[str] = []
@@ -195,6 +188,18 @@ def _anthropic_messages(messages: list[Body]) -> Iterator[str]:
         yield f"`tool_use` ids were found without `tool_result` blocks immediately after: {asked}"
     if merged and merged[-1][0] == "assistant" and merged[-1][1][-1].get("text", "x")[-1:].isspace():
         yield "messages: final assistant content cannot end with trailing whitespace"
+
+
+def _merged(messages: list[Body]) -> list[tuple[str, list[Body]]]:
+    """Consecutive messages of one role are taken as one."""
+    merged: list[tuple[str, list[Body]]] = []
+    for message in messages:
+        content = list(_blocks([message]))
+        if merged and merged[-1][0] == message["role"]:
+            merged[-1][1].extend(content)
+        else:
+            merged.append((message["role"], content))
+    return merged
 
 
 def _anthropic_blocks(content: list[Body], at: str) -> Iterator[str]:
@@ -229,7 +234,7 @@ def _anthropic_thinking(body: Body) -> Iterator[str]:
         yield "Thinking may not be enabled when tool_choice forces tool use."
     spoken = [list(_blocks([message])) for message in body["messages"] if message["role"] == "assistant"]
     if spoken and any(block["type"] == "tool_use" for block in spoken[-1]) and "thinking" not in spoken[-1][0]["type"]:
-        yield "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block"
+        yield "Expected `thinking` or `redacted_thinking`, but found `tool_use`"
 
 
 def _blocks(messages: list[Body]) -> Iterator[Body]:
@@ -257,12 +262,12 @@ def _bedrock_options(body: Body) -> Iterator[str]:
             yield "toolConfig.toolChoice: must be one of auto, any, tool"
     for block in body.get("system") or ():
         if not block.get("text", "x").strip():
-            yield "The text field in the SystemContentBlock object is blank. Add text to the text field, and try again."
+            yield "The text field in the SystemContentBlock object is blank. Add text to it and try again."
 
 
 def _bedrock_messages(messages: list[Body]) -> Iterator[str]:
     if messages and messages[0]["role"] != "user":
-        yield "A conversation must start with a user message. Try again with a conversation that starts with a user message."
+        yield "A conversation must start with a user message."
     asked: list[str] = []
     for place, message in enumerate(messages):
         at, content = f"messages.{place}.content", message["content"]
@@ -287,7 +292,7 @@ def _bedrock_block(block: Body, at: str) -> Iterator[str]:
     result = block.get("toolResult")
     for part in [block] if result is None else result["content"]:
         if not part.get("text", "x").strip():
-            yield f"The text field in the ContentBlock object at {at} is blank. Add text to the text field, and try again."
+            yield f"The text field in the ContentBlock object at {at} is blank. Add text to it and try again."
     if result is not None and not result["content"]:
         yield f"The content field in the ToolResultBlock object at {at} is empty."
     if use := block.get("toolUse"):

@@ -1,100 +1,64 @@
-"""Who calls. The name that comes of it owns what the caller creates, and is part of every key."""
+"""How callers are told apart: what every way of doing it has in common, and the way that does not."""
 
-import asyncio
-import hmac
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-from a2a.auth.user import User
-from botocore.exceptions import BotoCoreError, ClientError
+from agentfn.caller import ANYONE, Caller
+from agentfn.errors import AgentfnError
 
-from agentfn.errors import ConfigurationError
-from agentfn.settings import read_tokens
-from agentfn.telemetry import logger
-
-ANYONE = "anyone"
-FRESH_SECONDS = 300.0
-REREAD_SECONDS = 30.0  # a token that nobody has is looked up again no more often than this
+REALM = 'realm="agentfn"'
+NOWHERE: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
-class Caller(User):
-    """An authenticated caller. In open mode all callers are one."""
+class Scheme:
+    """How callers prove who they are, for the card and for those who did not.
+
+    `challenge` is the value of WWW-Authenticate, `advice` what a person is told. `discovery` is the address of an
+    OpenID Connect provider's document, and `scopes` are what a token must carry.
+    """
 
     name: str
+    challenge: str = ""
+    advice: str = ""
+    discovery: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+class Refused(AgentfnError):  # noqa: N818 - it reads as a state, like the HTTP status it stands for
+    """A proof that does not hold, with the HTTP `status` and the value of WWW-Authenticate that say so."""
+
+    def __init__(self, text: str, challenge: str, status: int = 401) -> None:
+        super().__init__(text)
+        self.challenge = challenge
+        self.status = status
+
+
+class Door(Protocol):
+    """Who comes in. Identities are those that API Gateway, or a check of our own, established."""
 
     @property
-    def is_authenticated(self) -> bool:
-        return self.name != ANYONE
+    def scheme(self) -> Scheme: ...
 
-    @property
-    def user_name(self) -> str:
-        return self.name
+    async def identify(self, headers: Mapping[str, str], context: Mapping[str, Any] = NOWHERE) -> Caller | None:
+        """The caller; None for one who gives no proof, or none that is known. Names of headers are in lower case;
+        `context` is the event's `requestContext`, which API Gateway writes and no client can.
+
+        Raises Refused where more can be said of the proof; other errors where callers cannot be checked.
+        """
 
 
 class OpenDoor:
     """AGENTFN_AUTH=none."""
 
-    scheme = "none"
+    scheme = Scheme("none")
 
-    async def identify(self, headers: Mapping[str, str]) -> Caller | None:
+    async def identify(self, headers: Mapping[str, str], context: Mapping[str, Any] = NOWHERE) -> Caller | None:
         return Caller(ANYONE)
 
 
-class BearerTokens:
-    """Tokens of named callers; one caller may have several. `read` gives their JSON text; it may block."""
-
-    scheme = "bearer"
-
-    def __init__(self, read: Callable[[], str], clock: Callable[[], float] = time.monotonic) -> None:
-        self._read = read
-        self._clock = clock
-        self._owners: dict[str, str] = {}
-        self._read_at = -FRESH_SECONDS
-
-    async def identify(self, headers: Mapping[str, str]) -> Caller | None:
-        """The caller whose token this is; None for no token or one that nobody has."""
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            return None
-        age = self._clock() - self._read_at
-        if age >= FRESH_SECONDS:
-            await self._refresh()
-            age = 0.0
-        name = self._owner(token.strip())
-        if name is None and age >= REREAD_SECONDS:
-            await self._refresh()
-            name = self._owner(token.strip())
-        return Caller(name) if name else None
-
-    async def _refresh(self) -> None:
-        """Tokens that are known stay known when the secret cannot be read; without any, the failure is raised.
-
-        Raises ConfigurationError where the secret holds no tokens.
-        """
-        self._read_at = self._clock()
-        try:
-            self._owners = await asyncio.to_thread(self._current)
-        except (ConfigurationError, BotoCoreError, ClientError):
-            if not self._owners:
-                self._read_at = -FRESH_SECONDS
-                raise
-            logger.exception("the callers' tokens could not be read again; those from before stay valid")
-
-    def _current(self) -> dict[str, str]:
-        try:
-            return read_tokens(self._read())
-        except ValueError as error:
-            raise ConfigurationError(f"the secret in AGENTFN_TOKENS_SECRET {error}") from None
-
-    def _owner(self, given: str) -> str | None:
-        """Compares with every token, each in constant time, so that timing tells nothing."""
-        found = None
-        for token, name in self._owners.items():
-            if hmac.compare_digest(token.encode(), given.encode()):
-                found = name
-        return found
-
-
-Door = OpenDoor | BearerTokens
+def bearer_token(headers: Mapping[str, str]) -> str | None:
+    """What comes after `Bearer` in the header Authorization."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None

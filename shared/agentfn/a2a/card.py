@@ -6,18 +6,20 @@ from a2a.types import (
     AgentInterface,
     AgentSkill,
     HTTPAuthSecurityScheme,
+    OpenIdConnectSecurityScheme,
     SecurityRequirement,
     SecurityScheme,
     StringList,
 )
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 
+from agentfn.a2a.caller import Scheme
 from agentfn.agent import Agent, Skill
 
 DEFAULT_SKILL_TAGS = ("agent",)
 
 
-def build_card(agent: Agent, scheme: str, *, streaming: bool, push: bool) -> AgentCard:
+def build_card(agent: Agent, scheme: Scheme, *, streaming: bool, push: bool) -> AgentCard:
     """The card without its interfaces, whose address depends on the request.
 
     `scheme` is how callers prove who they are, `streaming` whether the front door can stream, `push` whether it
@@ -32,10 +34,10 @@ def build_card(agent: Agent, scheme: str, *, streaming: bool, push: bool) -> Age
         default_output_modes=list(agent.output_modes),
         skills=[_skill(skill) for skill in agent.skills or [_only_skill(agent)]],
     )
-    if scheme == "bearer":
-        bearer = HTTPAuthSecurityScheme(scheme="bearer", description="A token that the agent's operator gives out.")
-        card.security_schemes["bearer"].CopyFrom(SecurityScheme(http_auth_security_scheme=bearer))
-        card.security_requirements.append(SecurityRequirement(schemes={"bearer": StringList(list=[])}))
+    if (security := _security(scheme)) is not None:
+        card.security_schemes[scheme.name].CopyFrom(security)
+        scopes = StringList(list=scheme.scopes)
+        card.security_requirements.append(SecurityRequirement(schemes={scheme.name: scopes}))
     return card
 
 
@@ -48,6 +50,29 @@ def card_at(card: AgentCard, url: str) -> AgentCard:
             interface = AgentInterface(url=url, protocol_binding=binding.value, protocol_version=version)
             placed.supported_interfaces.append(interface)
     return placed
+
+
+def _security(scheme: Scheme) -> SecurityScheme | None:
+    """How callers prove who they are, in the protocol's words; None where everyone may call."""
+    match scheme.name:
+        case "bearer":
+            bearer = HTTPAuthSecurityScheme(scheme="bearer", description="A token that the agent's operator gives out.")
+            return SecurityScheme(http_auth_security_scheme=bearer)
+        case "jwt" if scheme.discovery:  # it tells a client where to get a token, too
+            oidc = OpenIdConnectSecurityScheme(open_id_connect_url=scheme.discovery, description=scheme.advice)
+            return SecurityScheme(open_id_connect_security_scheme=oidc)
+        case "jwt":
+            signed = HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT", description=scheme.advice)
+            return SecurityScheme(http_auth_security_scheme=signed)
+        case "iam":
+            # The protocol has no type for AWS signatures. API Gateway's own exports say "API key in Authorization",
+            # which a client that does not know better takes for a text to be sent as it is. In HTTP's terms the header
+            # has a scheme, of this name: IANA does not list it, but a client that does not know it stops here.
+            aws = HTTPAuthSecurityScheme(
+                scheme="AWS4-HMAC-SHA256", description="AWS Signature Version 4, for the service execute-api."
+            )
+            return SecurityScheme(http_auth_security_scheme=aws)
+    return None
 
 
 def _skill(skill: Skill) -> AgentSkill:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from a2a.server.events.event_queue import Event
-from a2a.types import Part, StreamResponse, Task, TaskArtifactUpdateEvent
+from a2a.types import Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent
 
 from agentfn.files import Bucket
 from agentfn.outcome import OBJECT
@@ -15,6 +15,14 @@ def signed(task: Task, bucket: Bucket) -> Task:
     shown.CopyFrom(task)
     _sign(_parts(shown), bucket)
     return shown
+
+
+def bare_message(task: Task) -> Message | None:
+    """What an executor answered that wanted no task; None where it wanted one."""
+    if not task.HasField("metadata") or "agentfn" not in task.metadata.fields:
+        return None
+    summary = task.metadata.fields["agentfn"].struct_value
+    return task.status.message if summary.fields["reply"].string_value == "message" else None
 
 
 def signed_event(told: StreamResponse, bucket: Bucket) -> Event:

@@ -38,7 +38,7 @@ from a2a.utils.errors import (
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
 from agentfn.a2a.incoming import read_message
-from agentfn.a2a.outgoing import signed
+from agentfn.a2a.outgoing import bare_message, signed
 from agentfn.a2a.pushing import Pushing, speaks_old
 from agentfn.a2a.sending import Sending
 from agentfn.a2a.shield import shielded
@@ -66,7 +66,7 @@ class AgentRequests(RequestHandler):
         """Answers at once where `return_immediately` says so, else when the task ends, waits, or time is up."""
         async with shielded(context):
             head = await self._accepted(params, context)
-            return self._shown(head.task, params.configuration)
+            return bare_message(head.task) or self._shown(head.task, params.configuration)
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:

@@ -5,14 +5,15 @@ from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 
 from a2a.server.events.event_queue import Event
-from a2a.types import StreamResponse
+from a2a.types import Message, StreamResponse
 
-from agentfn.a2a.outgoing import signed, signed_event
+from agentfn.a2a.outgoing import bare_message, signed, signed_event
 from agentfn.deadline import Deadline
 from agentfn.runner import Runner
 from agentfn.store import Head
 from agentfn.store.head import TERMINAL, WAITING
 
+HOLD_LOOKS = 4  # before an executor's task is shown
 SHORTEST_LOOK, LONGEST_LOOK = 0.25, 2.0  # seconds between two looks at the log while another invocation works
 
 
@@ -22,6 +23,7 @@ class Streaming:
     def __init__(self, runner: Runner) -> None:
         self._tasks = runner.tasks
         self._bucket = runner.bucket
+        self._holds = runner.executor is not None
         self._working: set[asyncio.Task[Any]] = set()
 
     async def follow(self, head: Head, deadline: Deadline) -> AsyncGenerator[Event]:
@@ -29,6 +31,9 @@ class Streaming:
 
         In the last case the stream ends without a terminal event, and whoever listens subscribes again.
         """
+        if message := await self._message(head):
+            yield message
+            return
         yield signed(head.task, self._bucket)
         seen, over, pause = head.version, not head.open, SHORTEST_LOOK
         while not over and not deadline.passed:
@@ -41,6 +46,18 @@ class Streaming:
             if not over:
                 await self._tasks.bell.wait(head.task.id, deadline.clip(pause))
                 pause = min(LONGEST_LOOK, pause * 1.5)
+
+    async def _message(self, head: Head) -> Message | None:
+        """What an executor answers that wants no task: then there is none to be shown. It has a moment to say so."""
+        if not self._holds:
+            return None
+        now: Head | None = head
+        for _ in range(HOLD_LOOKS):
+            if now is None or not now.open:
+                return bare_message(now.task) if now else None
+            await self._tasks.bell.wait(head.task.id, SHORTEST_LOOK)
+            now = await self._tasks.read(head.owner, head.task.id)
+        return None
 
     def work(self, run: Coroutine[Any, Any, Any]) -> None:
         """Begins a run that goes on even if nobody listens any more."""

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentfn.agent import Agent
-from agentfn.handler import serve
+from agentfn.handler import Doors, serve
 from agentfn.local.embedded import EmbeddedAws
 from agentfn.local.environments import Environments
 from agentfn.local.folder import check_folder, importable, load
@@ -52,7 +52,7 @@ class LocalAgent:
         self._port = port
         self._seconds = seconds
         self._stack = ExitStack()
-        self._settings: Settings | None = None
+        self._doors: Doors | None = None
         self._lock = threading.Lock()
         self.token = secrets.token_urlsafe(24)
         self.url = ""
@@ -93,8 +93,11 @@ class LocalAgent:
     def _new_process(self) -> Any:
         """The handler of app.py for the first environment; for each other one, the same agent served again."""
         with self._lock:
-            if self._settings is None:
+            if self._doors is None:
                 self.agent, handler = load(self._folder, self._environment)
-                self._settings = Settings.load(self._environment)
+                self._doors = handler if isinstance(handler, Doors) else serve(self.agent, self._settings())
                 return handler
-        return serve(self.agent, self._settings)
+        return self._doors.twin()
+
+    def _settings(self) -> Settings:
+        return Settings.load(self._environment)

@@ -107,6 +107,8 @@ class Acting:
         if unknown:
             text = f"no such file: {', '.join(unknown)}; there are: {', '.join(sorted(known)) or 'none'}"
             return _answer(call, Mistake(text, "unknown_file")), None
+        if isinstance(outcome, Ending) and not outcome.text.strip():
+            return _answer(call, Mistake("it says nothing; put words for the user into it", "empty_text")), None
         return _answer(call, result_of(outcome)), outcome
 
     def _case(self, call: Call, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> Case:

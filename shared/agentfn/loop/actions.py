@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentfn.loop.extracting import objects_in
-from agentfn.loop.lifecycle import finish
+from agentfn.loop.lifecycle import answer_in, finish
 from agentfn.loop.protocol import TOOLS_OFF, Nudge
 from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.tools.output import writable
 
 FINAL = "final_answer"  # what `finish` is called here: models know the word
 TOOL_KEYS = ("tool", "action", "name", "tool_name")
@@ -57,22 +58,27 @@ class JsonActions:
         )
 
     def read(self, reply: Reply, prompt: Prompt) -> Reply | Nudge:
+        closing = prompt.tool_choice == "none"
+        if reply.calls and closing:
+            reply = dataclasses.replace(reply, text=reply.text or answer_in(reply.calls), calls=(), finish="stop")
         if reply.calls or reply.finish == "content_filter" or not prompt.tools:
             return reply
         action = _action(reply.text)
         if action is None:
-            return _closing_text(reply) if prompt.tool_choice == "none" else _unread(reply)
+            return _closing_text(reply) if closing else _unread(reply)
         thought, name, arguments = action
         if name in (FINAL, finish.name):
-            return _final(reply, arguments)
-        if prompt.tool_choice == "none":
+            return _final(reply, arguments, closing)
+        if closing:
             return Nudge(TOOLS_OFF, reply.text)
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         return dataclasses.replace(reply, text=thought, calls=(Call("", name, text),), finish="tool_calls")
 
     def give_up(self, reply: Reply) -> Reply:
         action = _action(reply.text)
-        return dataclasses.replace(reply, text=(action and action[0]) or reply.text)
+        half = reply.finish == "length" and reply.text.lstrip().startswith("{")
+        text = action[0] if action else "" if half else reply.text
+        return dataclasses.replace(reply, calls=(), text=text)
 
 
 def _action(text: str) -> tuple[str, str, Any] | None:
@@ -101,7 +107,7 @@ def _closing_text(reply: Reply) -> Reply | Nudge:
     return reply if reply.text.strip() else Nudge(TOOLS_OFF)
 
 
-def _final(reply: Reply, arguments: Any) -> Reply | Nudge:
+def _final(reply: Reply, arguments: Any, closing: bool) -> Reply | Nudge:
     """The answer as plain text, or as a call of `finish` where it chooses among the files."""
     files = arguments.get("files") if isinstance(arguments, dict) else None
     answer = _first(arguments, ANSWER_KEYS) if isinstance(arguments, dict) else arguments
@@ -109,7 +115,7 @@ def _final(reply: Reply, arguments: Any) -> Reply | Nudge:
         answer = json.dumps(answer if answer is not None else arguments, ensure_ascii=False)
     if not answer.strip() or answer == "{}":
         return Nudge('Your final answer is empty. Put it into args, as {"text": "…"}.', reply.text)
-    if not files:
+    if not files or closing:
         return dataclasses.replace(reply, text=answer, finish="stop")
     call = Call("", finish.name, json.dumps({"text": answer, "files": files}, ensure_ascii=False))
     return dataclasses.replace(reply, text="", calls=(call,), finish="tool_calls")
@@ -135,7 +141,7 @@ def _written(thought: str, call: Call) -> str:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         arguments = call.arguments
-    return json.dumps({"thought": thought, "tool": _told(call.name), "args": arguments}, ensure_ascii=False)
+    return writable(json.dumps({"thought": thought, "tool": _told(call.name), "args": arguments}, ensure_ascii=False))
 
 
 def _merged(turns: Iterable[Turn]) -> list[Turn]:

@@ -45,7 +45,9 @@ class Verdict:
 def question(call: Call) -> str:
     try:
         arguments = json.dumps(json.loads(call.arguments or "{}"), indent=2, ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
+        arguments = call.arguments
+    if len(arguments) > 2 * len(call.arguments) + 1_000:  # indented more than it says
         arguments = call.arguments
     return QUESTION.format(name=call.name, arguments=arguments)
 
@@ -54,7 +56,7 @@ def read_verdict(text: str) -> Verdict:
     """Yes, arguments as a JSON object, or `{"approved": true or false, "arguments": {…}, "reason": "…"}`."""
     try:
         value: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = text
     if isinstance(value, bool):
         return Verdict(value)

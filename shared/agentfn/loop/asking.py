@@ -12,10 +12,12 @@ from agentfn.deadline import Deadline
 from agentfn.errors import ModelUnavailable
 from agentfn.loop.events import Event, Notice, TextDelta
 from agentfn.models import Model, Prompt, Reply, Streams
+from agentfn.tools.output import writable
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 20.0
 SHORTEST_CALL = 1.0  # seconds; a model call with less time than this is not started
+A_DAY = 86_400.0
 LATE = 0.25  # seconds past a prompt's own timeout that a door gets to notice it
 
 
@@ -46,6 +48,7 @@ class Asking:
         self._model = model
         self._patience = patience
         self._stream = stream
+        self.streams = stream and isinstance(model, Streams)
         self._left = patience.retries
 
     async def ask(self, step: int, prompt: Prompt, deadline: Deadline) -> AsyncGenerator[Event | Reply]:
@@ -74,7 +77,7 @@ class Asking:
     def _pause(self, error: ModelUnavailable, attempt: int, deadline: Deadline) -> float:
         """Seconds until the next attempt. Raises what ends the asking where there is none."""
         if deadline.left() < SHORTEST_CALL:
-            raise OutOfTime(max(0.0, error.retry_after or 0.0)) from error
+            raise OutOfTime(max(0.0, min(A_DAY, error.retry_after or 0.0))) from error
         if self._left == 0:
             raise error
         pause = _backoff(attempt, error.retry_after)
@@ -105,6 +108,12 @@ class Asking:
             raise ModelUnavailable(f"{self._model.name} did not answer within {prompt.timeout:.0f} s") from None
 
 
+def agreement(one: str, other: str) -> int:
+    """How many characters they begin with alike."""
+    pairs = zip(one, other, strict=False)
+    return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
 class _Shown:
     """What of one turn's text was told: a stream that is begun again does not tell the same text twice."""
 
@@ -117,10 +126,10 @@ class _Shown:
         self._now = ""
 
     def more(self, piece: str) -> list[TextDelta]:
-        self._now += piece
+        self._now += writable(piece)
         if self._told.startswith(self._now):
             return []
-        same = next((n for n, (a, b) in enumerate(zip(self._told, self._now, strict=False)) if a != b), len(self._told))
+        same = agreement(self._told, self._now)
         self._told = self._now
         return [TextDelta(self._step, self._now[same:], same)]
 
@@ -134,5 +143,5 @@ def _backoff(attempt: int, retry_after: float | None) -> float:
     """Exponential, with jitter so that many tasks do not come back at once; the provider's own word goes first."""
     jitter = random.uniform(0.75, 1.25)  # noqa: S311 - not for secrets
     if retry_after is not None:
-        return max(0.0, retry_after) + (jitter - 0.75)
+        return max(0.0, min(A_DAY, retry_after)) + (jitter - 0.75)
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt, 10)) * jitter

@@ -45,7 +45,7 @@ def already_ended(tally: Tally, limits: LoopLimits, produced: Files) -> Result |
     spoken = next(turn for turn in reversed(tally.turns) if turn.role == "assistant")
     if not spoken.calls:
         limit = "max_steps" if steps_taken(tally.turns) > limits.steps else ""
-        return answered(tally, spoken, "stop", limit, produced)
+        return answered(tally, spoken, "content_filter" if spoken.filtered else "stop", limit, produced)
     results = {turn.call_id: turn.text for turn in tally.turns if turn.role == "tool"}
     for call in spoken.calls:
         ending = ending_of(call, results.get(call.id, "")) if call.name in LIFECYCLE else None

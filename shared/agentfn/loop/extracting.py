@@ -1,14 +1,16 @@
 """The JSON object in what a model wrote around it: prose, code fences, a trailing comma."""
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 MOST_STARTS = 50  # braces that are tried as the start of an object
+MOST_TOKENS = 20_000  # strings and brackets of an object that is mended
 LONGEST = 400_000  # characters that are looked at
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
-STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]]', re.DOTALL)
+STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"?|,(?=\s*[}\]])', re.DOTALL)
 DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are a common slip
 
 
@@ -46,7 +48,7 @@ def _object_at(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
 def _balanced(text: str, start: int) -> int:
     """Where the brackets opened there are all closed again; 0 where they never are. Those in strings do not count."""
     depth = 0
-    for found in TOKEN.finditer(text, start):
+    for found in itertools.islice(TOKEN.finditer(text, start), MOST_TOKENS):
         if found[0] in "{[":
             depth += 1
         elif found[0] in "}]":

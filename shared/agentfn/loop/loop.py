@@ -26,6 +26,7 @@ from agentfn.tools import FolderWorkspace, Inner, Registry, Workspace
 from agentfn.tools.calling import Slots
 from agentfn.tools.context import no_inner
 from agentfn.tools.more import read_more
+from agentfn.tools.output import writable
 
 A_DAY = 86_400.0
 TOO_LATE = "The time was over before there was an answer."
@@ -87,7 +88,9 @@ class Loop:
                     step = event.step
                     yield event
         except ModelError as error:
-            yield Final(step, tally.result("failed", str(error), "model_error"))
+            yield Final(
+                step, tally.result("failed", writable(str(error)).strip() or type(error).__name__, "model_error")
+            )
 
     async def _to_the_end(self, tally: Tally, interrupted: bool) -> AsyncGenerator[Event]:
         """The steps, and what becomes of them when the time is over."""

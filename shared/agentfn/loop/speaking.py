@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ModelTooLong
-from agentfn.loop.asking import Asking
-from agentfn.loop.events import Event, ModelTurn, Notice
+from agentfn.loop.asking import Asking, agreement
+from agentfn.loop.events import Event, ModelTurn, Notice, TextDelta
 from agentfn.loop.history import budget, trimmed
 from agentfn.loop.lifecycle import LIFECYCLE
 from agentfn.loop.limits import LoopLimits
@@ -32,22 +32,31 @@ class Speaking:
         """
         aside: list[Turn] = []
         spent = Usage()
+        screen = ""
         for nudges in range(self.limits.nudges + 1):
             async with contextlib.aclosing(self._reply(step, prompt, aside, deadline)) as items:
                 async for item in items:
+                    if isinstance(item, TextDelta):
+                        screen = screen[: item.offset] + item.text
                     if isinstance(item, Event):
                         yield item
                     else:
                         reply = whole(item)
             spent += reply.usage
+            if reply.finish == "content_filter":  # what is left of it was not meant to be acted on
+                reply = dataclasses.replace(reply, calls=())
             read = self.protocol.read(reply, prompt)
             meant = read if isinstance(read, Reply) else self.protocol.give_up(reply)
             if isinstance(read, Reply) or nudges == self.limits.nudges:
                 break
             yield Notice(step, f"a reply that cannot be gone on with; the model was told: {read.reason}")
             aside += read.turns()
+        meant = whole(meant)  # an escaped half of a character comes to light when JSON is read
         calls = distinct(meant.calls, prompt.turns)
         turn = dataclasses.replace(meant, calls=calls, usage=spent).turn
+        if self.asking.streams and screen != turn.text:
+            same = agreement(screen, turn.text)
+            yield TextDelta(step, turn.text[same:], same)
         yield ModelTurn(step, turn, any(call.name not in LIFECYCLE for call in calls), meant.finish)
 
     async def _reply(

@@ -12,6 +12,7 @@ from agentfn.telemetry import logger
 
 # Of a provider's complaint, the characters that are logged, and how many in a row make it a quotation.
 WORDS, ECHO = 300, 20
+REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
 # Refusals that may be different later; 424 is Bedrock's, for a stream that went wrong. Every status from 500 on counts
 # as well.
 TRANSIENT = frozenset({408, 409, 424, 425, 429})
@@ -39,6 +40,7 @@ TOO_LONG = (
     "Input is too long",
     "Too many input tokens",
     "request_too_large",
+    "maximum context length",
 )
 # Options that are wishes, and what a provider calls them where it does not take them. Thinking is given up where a
 # transcript holds calls that another model made, without a thought before them.
@@ -106,9 +108,6 @@ def _log(request: dict[str, Any], error: Any) -> None:
         "words": "withheld, they repeat the transcript" if echoes else words[:WORDS],
     }
     logger.debug("model | no answer", extra=facts)
-
-
-REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
 
 
 def _headers(error: Any) -> Any:

@@ -10,44 +10,25 @@ process ends calls `close` on it first.
 import asyncio
 import gc
 import importlib
-import json
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from functools import cache
 from typing import Any
 
-from agentfn.errors import ModelError, ModelRefused, ModelUnavailable
+from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.models import capabilities
+from agentfn.models.assembly import Assembly
 from agentfn.models.door import Prompt
+from agentfn.models.failures import disputed, translated
 from agentfn.models.messages import messages, reply
 from agentfn.models.turn import Reply
-from agentfn.telemetry import logger
 
 # litellm keeps one client for each timeout it is told, so it is always told the same: the longest that Lambda allows.
 LONGEST = 900.0
-# Of a provider's complaint, the characters that are logged, and how many in a row make it a quotation.
-WORDS, ECHO = 300, 20
-# Refusals that may be different later. Every status from 500 on counts as well.
-TRANSIENT = frozenset({408, 409, 425, 429})
-REMEDIES = {
-    401: "check AGENT_MODEL_API_KEY, the secret in AGENT_MODEL_SECRET, or the role of the function",
-    402: "the account has no credit left",
-    403: "the key or role may not use this model",
-    404: "check the name in AGENT_MODEL and the address in AGENT_MODEL_API_BASE",
-    413: "the transcript is too long for this model",
-}
-UNSUITED = "the transcript or a sampling option does not suit it; the log has its own words at level DEBUG"
-# The same by what litellm or the provider calls the trouble, which says more than the status.
-SYMPTOMS = {
-    "LLM Provider NOT provided": "AGENT_MODEL must read provider/model, for example openai/gpt-4o",
-    "ContextWindowExceededError": "the transcript is too long for this model",
-    "ContentPolicyViolationError": "its content filter stopped the request",
-    "content_policy_violation": "its content filter stopped the request",
-    "insufficient_quota": "the account's quota is used up",
-}
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 class LitellmModel:
@@ -59,37 +40,59 @@ class LitellmModel:
         self._base = base
 
     async def ask(self, prompt: Prompt) -> Reply:
-        try:
+        with self._told(prompt):
             async with asyncio.timeout(prompt.timeout):
-                litellm, key = await asyncio.to_thread(lambda: (load(), self._key()))
-                return await self._ask(litellm, prompt, self._request(prompt, key))
+                litellm, request = await self._request(prompt)
+                with translated(litellm, request):
+                    spoken = reply(await _answer(litellm, request))
+        if spoken is None:
+            raise ModelUnavailable(f"{self.name} sent an answer with nothing in it")
+        return spoken
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
+        until = asyncio.get_running_loop().time() + prompt.timeout
+        with self._told(prompt):
+            async with asyncio.timeout_at(until):
+                litellm, request = await self._request(prompt)
+                with translated(litellm, request):
+                    chunks = _silenced(await _answer(litellm, request | STREAMED))
+            assembly = Assembly()
+            async with aclosing(chunks):
+                while True:
+                    async with asyncio.timeout_at(until):  # never around a yield: it would end the reader's wait
+                        with translated(litellm, request):
+                            chunk = await anext(chunks, None)
+                    if chunk is None:
+                        break
+                    if text := assembly.add(chunk):
+                        yield text
+            whole = assembly.reply(chunks)
+        if whole is None:
+            raise ModelUnavailable(f"{self.name} broke off in the middle of its answer")
+        yield whole
+
+    async def calls_tools(self) -> bool:
+        """What litellm's own data says. A litellm that is missing is told at the first question."""
+        try:
+            return capabilities.calls_tools(await asyncio.to_thread(load), self.name)
+        except ImportError:
+            return True
+
+    @contextmanager
+    def _told(self, prompt: Prompt) -> Iterator[None]:
+        try:
+            yield
         except TimeoutError:
             raise ModelUnavailable(f"{self.name} did not answer within {prompt.timeout:g} s") from None
         except ImportError as error:
             raise ModelRefused(f"{self.name} needs the package {error.name}, which is not installed") from error
 
-    async def _ask(self, litellm: Any, prompt: Prompt, request: dict[str, Any]) -> Reply:
-        try:
-            # As a call inside another one: litellm then leaves out its own logging, which would hold the messages and
-            # go on after the answer, in a process that may be frozen by then.
-            with litellm._internal_context.internal_sub_call():
-                answer = await litellm.acompletion(**request)
-        except litellm.exceptions.openai.OpenAIError as error:  # the root of litellm's exceptions
-            if "tool_choice" in request and _disputes_tool_choice(error):
-                softer = {name: value for name, value in request.items() if name != "tool_choice"}
-                return await self._ask(litellm, prompt, softer)
-            _log(request, error)
-            # Without its cause, whose text may hold the key or parts of the transcript.
-            raise _translated(self.name, error) from None
-        spoken = reply(answer)
-        if spoken is None:
-            raise ModelUnavailable(f"{self.name} sent an answer with nothing in it")
-        return spoken
-
-    def _request(self, prompt: Prompt, key: str | None) -> dict[str, Any]:
+    async def _request(self, prompt: Prompt) -> tuple[Any, dict[str, Any]]:
+        """litellm, and what it is asked."""
+        litellm, key = await asyncio.to_thread(lambda: (load(), self._key()))
         request: dict[str, Any] = {
             "model": self.name,
-            "messages": messages(prompt),
+            "messages": messages(prompt, thinking=capabilities.remembers_thinking(litellm, self.name)),
             "timeout": LONGEST,
             "max_retries": 0,
             "num_retries": 0,
@@ -100,8 +103,11 @@ class LitellmModel:
             request["tools"] = list(prompt.tools)
             if prompt.tool_choice != "auto":  # the default, which some servers refuse to be told
                 request["tool_choice"] = prompt.tool_choice
+        # Never beside tools: for some models litellm makes a forced call of it, which would shut the others out.
+        elif prompt.schema and capabilities.follows_schema(litellm, self.name):
+            request["response_format"] = capabilities.response_format(prompt.schema)
         optional = {"api_key": key, "api_base": self._base}
-        return request | {name: value for name, value in optional.items() if value}
+        return litellm, request | {name: value for name, value in optional.items() if value}
 
 
 @cache
@@ -117,6 +123,8 @@ def load() -> Any:
         if collecting:
             gc.enable()
     litellm.suppress_debug_info = True  # it prints advice to stdout otherwise
+    # Built here, where litellm's filters for pydantic's warnings still hold: a test run puts its own in their place.
+    litellm.ModelResponseStream(choices=[litellm.types.utils.StreamingChoices()])
     # It prepares a request in a thread, which a cancel cannot stop: what comes out is thrown away, unsent.
     warnings.filterwarnings("ignore", r"coroutine '.*completion.*' was never awaited", RuntimeWarning)
     return litellm
@@ -130,52 +138,36 @@ async def close() -> None:
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 
-def _disputes_tool_choice(error: Any) -> bool:
-    return getattr(error, "status_code", None) in (400, 422) and "tool_choice" in str(error)
+async def _answer(litellm: Any, request: dict[str, Any]) -> Any:
+    """Asks, and asks again without a wish that the provider disputes."""
+    while True:
+        try:
+            # As a call inside another one: litellm then leaves out its own logging, which would hold the messages and
+            # go on after the answer, in a process that may be frozen by then.
+            with litellm._internal_context.internal_sub_call():
+                return await litellm.acompletion(**request)
+        except litellm.exceptions.openai.OpenAIError as error:
+            refused = disputed(request, error)
+            if not refused:
+                raise
+            request = {name: value for name, value in request.items() if name not in refused}
 
 
-def _translated(name: str, error: Any) -> ModelError:
-    kind, status = type(error).__name__, getattr(error, "status_code", None)
-    if kind == "AuthenticationError":  # a missing key never reaches a provider and has no status of its own
-        status = 401
-    complaint = f"{kind} {error} {getattr(error, 'body', None)}"
-    symptom = next((remedy for sign, remedy in SYMPTOMS.items() if sign in complaint), None)
-    if symptom is None and (status is None or status in TRANSIENT or status >= 500):
-        after = _retry_after(_headers(error))
-        return ModelUnavailable(f"{name} is not available now ({kind}, status {status})", after)
-    remedy = symptom or REMEDIES.get(status or 0, UNSUITED)
-    return ModelRefused(f"{name} refused the request ({kind}, status {status}): {remedy}")
+def _silenced(stream: Any) -> Any:
+    """The stream without what litellm does beside reading it.
 
+    At its end litellm logs it and counts its tokens again, in tasks and threads that go on after the answer; and it
+    looks at each attribute of a chunk with usage, deprecated ones too, to keep the usage from us.
+    """
 
-def _log(request: dict[str, Any], error: Any) -> None:
-    """The provider's words help whoever sets an agent up, unless they repeat the transcript or the key."""
-    words = str(error).replace(request.get("api_key") or "\0", "***")[: WORDS + ECHO]
-    spoken = json.dumps(request["messages"], ensure_ascii=False)
-    echoes = any(words[start : start + ECHO] in spoken for start in range(len(words) - ECHO + 1))
-    headers = _headers(error)
-    facts = {
-        "model": request["model"],
-        "status": getattr(error, "status_code", None),
-        "request_id": headers.get("x-request-id") or headers.get("request-id"),
-        "words": "withheld, they repeat the transcript" if echoes else words[:WORDS],
-    }
-    logger.debug("model | no answer", extra=facts)
+    async def ended(**_: Any) -> None:
+        raise StopAsyncIteration
 
+    def kept(chunk: Any) -> Any:
+        stream.chunks.append(chunk)
+        return chunk
 
-def _headers(error: Any) -> Any:
-    """The answer's headers, which litellm keeps in one of two places."""
-    response = getattr(error, "response", None)
-    return getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
-
-
-def _retry_after(headers: Any) -> float | None:
-    """Seconds from a Retry-After header, which is a number or a date, or None. RFC 9110, section 10.2.3."""
-    value = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):  # no date, or one without a time zone
-        return None
+    stream._finalize_completed_stream = ended
+    stream._dispatch_stream_failure = lambda *_: None
+    stream._record_and_strip_usage_chunk = kept
+    return stream

@@ -1,20 +1,32 @@
 """The transcript in OpenAI's chat words and back, which is what litellm takes and gives for every provider."""
 
+import hashlib
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from agentfn.models.door import Prompt
 from agentfn.models.turn import Call, Finish, Reply, Turn, Usage
 
-FINISH: dict[str, Finish] = {"length": "length", "content_filter": "content_filter"}
+FINISH: dict[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "refusal": "content_filter",
+}
+THINKING = ("type", "thinking", "signature", "data")
 BLANK = "(empty)"  # Bedrock and Anthropic refuse blank text anywhere
 
 
-def messages(prompt: Prompt) -> list[dict[str, Any]]:
-    """The prompt as chat messages. An assistant turn that says nothing is left out."""
-    system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-    return system + [_message(turn) for turn in prompt.turns if turn.role != "assistant" or _speaks(turn)]
+def messages(prompt: Prompt, *, thinking: bool = False) -> list[dict[str, Any]]:
+    """The prompt as chat messages, with signed thinking where the provider takes it back.
+
+    An assistant turn that says nothing is left out.
+    """
+    system = [{"role": "system", "content": prompt.system}] if prompt.system.strip() else []
+    spoken = [turn for turn in prompt.turns if turn.role != "assistant" or _speaks(turn)]
+    return system + [_message(turn) | (_thought(turn) if thinking else {}) for turn in spoken]
 
 
 def reply(answer: Any) -> Reply | None:
@@ -29,8 +41,36 @@ def reply(answer: Any) -> Reply | None:
         Call(call.id or "", call.function.name or "", call.function.arguments or "")
         for call in choice.message.tool_calls or ()
     )
-    finish = FINISH.get(choice.finish_reason, "tool_calls" if calls else "stop")
-    return Reply(choice.message.content or "", calls, _usage(answer), finish)
+    thinking = signed(getattr(choice.message, "thinking_blocks", None) or ())
+    spent = usage(answer.usage, answer._hidden_params.get("response_cost"))
+    return Reply(choice.message.content or "", calls, spent, finish(choice.finish_reason, calls), thinking)
+
+
+def finish(reason: str | None, calls: tuple[Call, ...]) -> Finish:
+    """What a finish reason means, be it OpenAI's or Anthropic's word."""
+    return FINISH.get(reason or "", "tool_calls" if calls else "stop")
+
+
+def signed(blocks: Iterable[Any]) -> tuple[dict[str, Any], ...]:
+    """Thinking blocks without litellm's own additions. One that is not signed is of no use to anybody later."""
+    return tuple(
+        {name: block[name] for name in THINKING if block.get(name) is not None}
+        for block in blocks
+        if block.get("signature") or block.get("data")
+    )
+
+
+def usage(counted: Any, cost: float | None) -> Usage:
+    """litellm's count. Zero where the provider counted nothing; `cost` is None where litellm knows no price."""
+    if counted is None:
+        return Usage()
+    details = getattr(counted, "prompt_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None) or 0
+    return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0, cached, cost)
+
+
+def _thought(turn: Turn) -> dict[str, Any]:
+    return {"thinking_blocks": list(turn.thinking)} if turn.thinking else {}
 
 
 def _speaks(turn: Turn) -> bool:
@@ -40,12 +80,12 @@ def _speaks(turn: Turn) -> bool:
 def _message(turn: Turn) -> dict[str, Any]:
     text = turn.text if turn.text.strip() else None
     if turn.role == "tool":
-        named = {"tool_call_id": turn.call_id, "name": _name(turn.name)}
+        named = {"tool_call_id": _id(turn.call_id), "name": _name(turn.name)}
         return {"role": "tool", **named, "content": text or BLANK}
     if not turn.calls:
         return {"role": turn.role, "content": text or BLANK}
     calls = [
-        {"id": call.id, "type": "function", "function": {"name": _name(call.name), "arguments": _object(call)}}
+        {"id": _id(call.id), "type": "function", "function": {"name": _name(call.name), "arguments": _object(call)}}
         for call in turn.calls
     ]
     return {"role": "assistant", "content": text, "tool_calls": calls}
@@ -54,6 +94,13 @@ def _message(turn: Turn) -> dict[str, Any]:
 def _name(name: str) -> str:
     """A name that every provider takes back: models make up names that their own provider then refuses."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
+
+
+def _id(call_id: str) -> str:
+    """The id where every provider takes it back, else one made of it. litellm keeps Gemini's signatures in ids."""
+    if "__thought__" in call_id or re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", call_id):
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:32]}"
 
 
 def _object(call: Call) -> str:
@@ -67,12 +114,3 @@ def _object(call: Call) -> str:
 def _refuse(constant: str) -> None:
     """NaN and the infinities are Python's, not JSON's."""
     raise ValueError(constant)
-
-
-def _usage(answer: Any) -> Usage:
-    """Zero where the provider counted nothing; `cost` is None where litellm knows no price."""
-    usage = answer.usage
-    details = getattr(usage, "prompt_tokens_details", None)
-    cached = getattr(details, "cached_tokens", None) or 0
-    cost = answer._hidden_params.get("response_cost")
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, cost)

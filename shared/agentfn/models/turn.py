@@ -27,7 +27,8 @@ class Turn:
     A user turn has text. An assistant turn has text, calls or both. A tool turn answers the call `call_id` of the
     assistant turn before it; its text is never empty, because some providers refuse an empty result.
 
-    `cut` says that the provider stopped an assistant turn at its length limit. `usage` is what that turn cost.
+    `cut` says that the provider stopped an assistant turn at its length limit, `filtered` that its content filter did.
+    `usage` is what that turn cost.
     `thinking` holds a reasoning model's signed blocks as its provider wrote them: some want them back with the results
     of the calls that came of them. `loop` names the inner loop that the turn belongs to; the task's own has no name.
     """
@@ -38,6 +39,7 @@ class Turn:
     call_id: str = ""
     name: str = ""
     cut: bool = False
+    filtered: bool = False
     usage: "Usage | None" = None
     thinking: tuple[dict[str, Any], ...] = ()
     loop: str = ""
@@ -52,6 +54,8 @@ class Turn:
             shape |= {"call_id": self.call_id, "name": self.name}
         if self.cut:
             shape["cut"] = True
+        if self.filtered:
+            shape["filtered"] = True
         if self.usage is not None:
             shape["usage"] = self.usage.to_json()
         if self.thinking:
@@ -117,5 +121,11 @@ class Reply:
     def turn(self) -> Turn:
         text = self.text if self.text.strip() else ""
         return Turn(
-            "assistant", text, self.calls, cut=self.finish == "length", usage=self.usage, thinking=self.thinking
+            "assistant",
+            text,
+            self.calls,
+            cut=self.finish == "length",
+            filtered=self.finish == "content_filter",
+            usage=self.usage,
+            thinking=self.thinking,
         )

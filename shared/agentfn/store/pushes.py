@@ -82,7 +82,7 @@ class Pushes:
         await self._table.write({"Delete": {"Key": key(head.key, keys.push(config_id))}})
 
     async def claim(self, head: Head, push: Push, until: float) -> bool:
-        """Whether this invocation may deliver to it, until that time: one at a time, so that events keep their order."""
+        """Whether this invocation may deliver to it until then: one at a time, so that events keep their order."""
         return await self._update(
             head,
             push,

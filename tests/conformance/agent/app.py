@@ -128,9 +128,16 @@ ACTS: dict[str, Act] = {
 MESSAGES = ("tck-message-response", "tck-stream-002")
 
 
+def _names(context: RequestContext) -> list[str]:
+    """What decides: the last message's id and text, then those of the first one of its task."""
+    task = context.current_task
+    messages = [context.message, *(task.history[:1] if task else [])]
+    return [name for said in messages if said for name in (said.message_id, "".join(part.text for part in said.parts))]
+
+
 class Suite(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        names = (context.message.message_id if context.message else "", context.get_user_input())
+        names = _names(context)
         updater = TaskUpdater(event_queue, str(context.task_id), str(context.context_id))
         if any(name.startswith(MESSAGES) for name in names):
             parts = text("Direct message response")
