@@ -69,6 +69,7 @@ bench: $(VENV)/.ready ## Measures what a step and a task cost, the overhead over
 	@$(BIN)/python benchmarks/costs.py
 	@$(BIN)/python benchmarks/overhead.py
 	@$(BIN)/python benchmarks/resume.py
+	@$(BIN)/python benchmarks/loops.py
 
 mutants: $(VENV)/.ready ## Takes out one mechanism after the other, and shows which test notices. About two minutes.
 	@$(BIN)/python tests/durable/mutations.py

@@ -58,7 +58,7 @@ class Settings(BaseModel):
     public_url: str | None = None
     base_path: str = ""
     streaming: bool = False  # the front door can stream
-    push: bool = False  # callers may have webhooks called
+    push: bool = True  # callers may have webhooks called
 
     # What may be fetched, and whom webhooks may reach.
     fetch_seconds: Seconds = 20.0

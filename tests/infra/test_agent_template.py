@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentfn.a2a.web import PUBLIC
 from agentfn.settings import Settings
 from infra.templates import ROOT, load, resources, statements
 
@@ -53,6 +54,41 @@ def test_it_is_closed_unless_asked_otherwise() -> None:
     assert json.loads(generated["SecretStringTemplate"]) == {}
     assert generated["GenerateStringKey"]
     assert generated["PasswordLength"] >= 32
+
+
+@pytest.mark.parametrize("mode", PARAMETERS["AuthMode"]["AllowedValues"])
+def test_every_way_to_call_is_one_that_the_code_knows(mode: str) -> None:
+    needed = dict.fromkeys(NEEDED, "x")
+    of_jwt = {
+        "AGENTFN_JWT_ISSUER": "https://id.example.com",
+        "AGENTFN_JWT_AUDIENCE": "clerk",
+        "AGENTFN_JWT_CLAIM": "sub",
+    }
+    assert set(of_jwt) <= set(FUNCTION["Environment"]["Variables"])
+    assert Settings.load({**needed, **of_jwt, "AGENTFN_AUTH": mode}).auth == mode
+
+
+def test_tokens_of_nobody_are_refused_before_anything_is_deployed() -> None:
+    rule = AGENT["Rules"]["TokensOfSomebody"]
+    assert rule["RuleCondition"] == {"Fn::Equals": [{"Ref": "AuthMode"}, "jwt"]}
+    assert [next(iter(told["Assert"])) for told in rule["Assertions"]] == ["Fn::Not", "Fn::Not"]
+    assert PARAMETERS["JwtClaim"]["Default"] == Settings.model_fields["jwt_claim"].default
+
+
+def test_with_iam_every_method_but_the_card_and_health_takes_signed_requests_only() -> None:
+    assert AGENT["Conditions"]["Signed"] == {"Fn::Equals": [{"Ref": "AuthMode"}, "iam"]}
+    events = [event["Properties"] for event in FUNCTION["Events"].values() if event["Type"] == "Api"]
+    api = AGENT["Resources"]["Api"]["Properties"]
+    signed = {
+        (path, method): told["x-amazon-apigateway-auth"]["type"]
+        for path, methods in api["DefinitionBody"]["paths"].items()
+        for method, told in methods.items()
+    }
+    opened = {(event["Path"], event["Method"]) for event in events} - set(signed)
+    assert opened == {(path, "get") for path in PUBLIC}
+    assert all(kind == {"Fn::If": ["Signed", "AWS_IAM", "NONE"]} for kind in signed.values())
+    assert api["MergeDefinitions"]
+    assert api["AlwaysDeploy"]
 
 
 def test_there_is_no_default_model() -> None:

@@ -1,12 +1,12 @@
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing
 
 import pytest
 
 from agentfn.models import Prompt, Reply
 from agentfn.models.litellm import LitellmModel, close, load
-from stubs.doors import AWS, Ask, speaking
+from stubs.doors import AWS, Ask, Telling, speaking
 from stubs.lines import DIALECTS, Dialect
 from stubs.providers import Provider
 
@@ -41,9 +41,6 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture
 def model(dialect: Dialect, provider: Provider) -> LitellmModel:
     return speaking(dialect, provider)
-
-
-type Telling = Callable[[LitellmModel, Prompt], tuple[list[str], Reply]]
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 
 import pytest
 
@@ -12,8 +13,19 @@ from agentfn.errors import ModelUnavailable
 from agentfn.models import Prompt
 from agentfn.models.litellm import LitellmModel, close
 from stubs.doors import NAMES, Ask, hello
-from stubs.lines import Dialect
-from stubs.providers import Provider, Stuck, hangs, says, trickles
+from stubs.lines import Broken, Dialect, Line, Stuck, hangs, says, trickles
+from stubs.providers import Provider
+
+type Way = Callable[[LitellmModel], Awaitable[object]]
+
+
+async def _asked(model: LitellmModel) -> object:
+    return await model.ask(hello())
+
+
+async def _streamed(model: LitellmModel) -> object:
+    async with aclosing(model.stream(hello())) as items:
+        return [item async for item in items]
 
 
 @pytest.mark.parametrize("line", [hangs(), trickles()], ids=lambda line: line.how)
@@ -94,24 +106,26 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
 
 # litellm's own thread cannot be cancelled; the coroutine that it prepared is then dropped before it started. The door
 # has this filter too, but pytest puts its own in place of it.
-@pytest.mark.filterwarnings("ignore:coroutine '.*completion.*' was never awaited:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning")
+@pytest.mark.parametrize("way", [_asked, _streamed])
 def test_a_cancel_at_any_moment_leaves_nothing_behind(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    way: Way, dialect: Dialect, provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(says("warm"), *[hangs()] * 100)
-    loop.run_until_complete(model.ask(hello()))
+    stuck: Line = Broken(says("In France."), 3, "hang") if way is _streamed else hangs()
+    provider.plays(says("warm"), *[stuck] * 100)
+    loop.run_until_complete(way(model))
     complaints: list[object] = []
     loop.set_exception_handler(lambda _, context: complaints.append(context))
 
     async def cancelled(steps: int) -> None:
-        asking = asyncio.ensure_future(model.ask(hello()))
+        asking = asyncio.ensure_future(way(model))
         for _ in range(steps):
             await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
 
-    for steps in (int(1.2**power) for power in range(45)):
+    for steps in (int(1.2**power) for power in range(40)):
         loop.run_until_complete(cancelled(steps))
     gc.collect()
     loop.set_exception_handler(None)
@@ -119,6 +133,7 @@ def test_a_cancel_at_any_moment_leaves_nothing_behind(
     assert not complaints
     assert not asyncio.all_tasks(loop)
     assert len(provider.requests) > 1
+    _until(lambda: provider.hang_ups == len(provider.requests) - 1)
 
 
 def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(

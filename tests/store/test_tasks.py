@@ -148,9 +148,10 @@ def test_the_version_moves_with_the_task_and_with_nothing_else(world: Any) -> No
         head = world.run(WRITES[write](world.tasks, head))
         assert head.version == 2, write
         assert world.read() == head
-    assert world.run(world.tasks.watch(head)) == (2, 1)
-    head = world.run(world.tasks.save(head, **ended(head)))
-    assert world.run(world.tasks.watch(head)) == (3, 1)
+    assert world.run(world.tasks.watch(head)) == head
+    ended_head = world.run(world.tasks.save(head, **ended(head)))
+    assert world.run(world.tasks.watch(head)) is None
+    assert world.run(world.tasks.watch(ended_head)) == ended_head
 
 
 def test_a_run_that_saves_a_turn_is_not_idle(world: Any) -> None:
@@ -163,7 +164,7 @@ def test_a_run_that_saves_a_turn_is_not_idle(world: Any) -> None:
 def test_a_task_that_is_gone_is_watched_as_such(world: Any) -> None:
     head = world.created()
     world.run(world.tasks.delete(head))
-    assert world.run(world.tasks.watch(head)) == (0, 0)
+    assert world.run(world.tasks.watch(head)) is None
     with pytest.raises(ConflictError):
         world.run(world.tasks.save(head, turns=[TURN]))
 

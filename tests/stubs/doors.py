@@ -28,6 +28,7 @@ LOOK: dict[str, Any] = {
 }
 
 type Ask = Callable[[Prompt], Reply]
+type Telling = Callable[[LitellmModel, Prompt], tuple[list[str], Reply]]
 
 
 def speaking(dialect: Dialect, provider: Provider, name: str = "") -> LitellmModel:

@@ -52,7 +52,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Deltas:
-    """A stream in OpenAI's dialect whose chunks have these deltas, whatever they hold."""
+    """A stream in OpenAI's dialect whose chunks have these deltas, whatever they hold; a finish reason too."""
 
     deltas: tuple[dict[str, Any], ...]
     finish: str | None = "tool_calls"

@@ -28,20 +28,21 @@ def answer(line: Said, model: str) -> dict[str, Any]:
 def events(line: Said | Deltas, model: str, *, usage: bool) -> list[bytes]:
     """Server-sent events. The calls' arguments come in pieces, those of parallel calls by turns."""
     if isinstance(line, Deltas):
-        return [_chunk(model, delta) for delta in line.deltas] + _ending(line.finish, model, Said(), usage)
-    told: list[dict[str, Any]] = [{"role": "assistant", "content": "" if line.text else None}]
-    told += [{"content": piece} for piece in pieces(line.text or "")]
+        told = [_chunk(model, {**delta}, delta.get("finish_reason")) for delta in line.deltas]
+        return told + _ending(line.finish, model, Said(), usage)
     parts = [pieces(arguments) for _, _, arguments in line.calls]
+    steps: list[dict[str, Any]] = [{"role": "assistant", "content": "" if line.text else None}]
+    steps += [{"content": piece} for piece in pieces(line.text or "")]
     for index, (id_, name, _) in enumerate(line.calls):
         head = {"index": index, "type": "function", "function": {"name": name, "arguments": ""}}
-        told.append({"tool_calls": [head | ({"id": id_} if id_ is not None else {})]})
+        steps.append({"tool_calls": [head | ({"id": id_} if id_ is not None else {})]})
     for place in range(max(map(len, parts), default=0)):
-        told += [
+        steps += [
             {"tool_calls": [{"index": index, "function": {"arguments": part[place]}}]}
             for index, part in enumerate(parts)
             if place < len(part)
         ]
-    return [_chunk(model, delta) for delta in told] + _ending(line.reason, model, line, usage)
+    return [_chunk(model, delta) for delta in steps] + _ending(line.reason, model, line, usage)
 
 
 def failure(line: Failed) -> dict[str, Any]:

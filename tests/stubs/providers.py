@@ -169,9 +169,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, line: Line, events: list[bytes], content_type: str) -> None:
         how = line.how if isinstance(line, Broken) else "end"
-        self._head(200, {"content-type": content_type, "transfer-encoding": "chunked"})
-        for event in filter(None, events):
-            self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+        try:
+            self._head(200, {"content-type": content_type, "transfer-encoding": "chunked"})
+            for event in filter(None, events):
+                self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+        except OSError:
+            self.server.provider.hang_ups += 1
+            self.close_connection = True
+            return
         if how == "hang":
             self._wait_for_hang_up()
         elif how == "reset":
@@ -204,7 +209,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _wait_for_hang_up(self) -> None:
         while not self.server.provider.closing.wait(CHUNK):
             readable, _, _ = select.select([self.connection], [], [], 0)
-            if readable and not self.connection.recv(1, socket.MSG_PEEK):
+            if readable and not self._peek():
                 self.server.provider.hang_ups += 1
                 break
         self.close_connection = True
+
+    def _peek(self) -> bytes:
+        """Nothing where the client is gone; one that leaves with something unread resets the connection."""
+        try:
+            return self.connection.recv(1, socket.MSG_PEEK)
+        except OSError:
+            return b""

@@ -1,9 +1,11 @@
 """A stored task as a caller reads it: with living links."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from a2a.server.events.event_queue import Event
 from a2a.types import Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent
+from google.protobuf.json_format import MessageToDict
 
 from agentfn.files import Bucket
 from agentfn.outcome import OBJECT
@@ -19,10 +21,8 @@ def signed(task: Task, bucket: Bucket) -> Task:
 
 def bare_message(task: Task) -> Message | None:
     """What an executor answered that wanted no task; None where it wanted one."""
-    if not task.HasField("metadata") or "agentfn" not in task.metadata.fields:
-        return None
-    summary = task.metadata.fields["agentfn"].struct_value
-    return task.status.message if summary.fields["reply"].string_value == "message" else None
+    summary: Any = MessageToDict(task.metadata).get("agentfn", {}) if task.HasField("metadata") else {}
+    return task.status.message if summary.get("reply") == "message" else None
 
 
 def signed_event(told: StreamResponse, bucket: Bucket) -> Event:

@@ -1,11 +1,13 @@
 """Push configurations: who wants to be told of a task, as its owner sets it."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from a2a.server.context import ServerCallContext
 from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
+
+from google.protobuf.json_format import MessageToDict
 
 from agentfn.continuations import Announcement
 from agentfn.errors import ConflictError, FileRefused
@@ -61,6 +63,15 @@ class Pushing:
 
     async def delete(self, head: Head, config_id: str) -> None:
         await self.pushes.delete(head, config_id)
+
+    async def told(self, head: Head) -> dict[str, Any]:
+        """What the task's metadata says of itself, and of how far its subscribers have been told."""
+        summary: dict[str, Any] = MessageToDict(head.task.metadata).get("agentfn", {})
+        pushes = await self.pushes.all(head)
+        states = {
+            push.config.id: {"delivered": push.sent, **({"failed": True} if push.failed else {})} for push in pushes
+        }
+        return {**summary, "push": states}
 
     async def checked(self, config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
         """The configuration as it is to be kept; without a task id, as it is for a task that is yet to come."""

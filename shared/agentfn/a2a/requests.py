@@ -72,7 +72,11 @@ class AgentRequests(RequestHandler):
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
         async with shielded(context):
             validate_history_length(params)
-            return self._shown((await self._head(context, params.id)).task, params)
+            head = await self._head(context, params.id)
+            task = self._shown(head.task, params)
+            if head.pushes and self._push is not None:
+                task.metadata.update({"agentfn": await self._push.told(head)})
+            return task
 
     @validate_request_params
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:

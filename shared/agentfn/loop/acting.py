@@ -1,6 +1,7 @@
 """The calls of one assistant turn: lifecycle tools in order, then the agent's own side by side."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,8 +82,9 @@ class Acting:
                 yield ToolCalled(step, call)
                 running.append(loop.create_task(self._one(case, narrow, report)))
                 running[-1].add_done_callback(events.put_nowait)
-            async for event in _grouped(step, events, len(running)):
-                yield event
+            async with contextlib.aclosing(_grouped(step, events, len(running))) as grouped:
+                async for event in grouped:
+                    yield event
         finally:
             for task in running:
                 task.cancel()

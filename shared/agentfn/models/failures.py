@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from traceback import clear_frames
 from typing import Any
 
 from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
@@ -57,10 +58,13 @@ def translated(litellm: Any, request: dict[str, Any]) -> Iterator[None]:
     """Raises ModelUnavailable or ModelRefused, without their cause, whose text may hold the key or the transcript."""
     try:
         yield
+        return
     except litellm.exceptions.openai.OpenAIError as error:  # the root of litellm's exceptions
         trouble = getattr(error, "original_exception", None) or error  # of a stream that broke, what broke it
         _log(request, trouble)
-        raise _translated(request["model"], trouble) from None
+        failure = _translated(request["model"], trouble)
+        _let_go(error)
+    raise failure from None
 
 
 def disputed(request: dict[str, Any], error: Any) -> set[str]:
@@ -87,6 +91,13 @@ def _translated(name: str, error: Any) -> ModelError:
         return ModelUnavailable(f"{name} is not available now ({kind}, status {status})", after)
     remedy = symptom or REMEDIES.get(status or 0, UNSUITED)
     return ModelRefused(f"{name} refused the request ({kind}, status {status}): {remedy}")
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Its frames hold what of a response was not read to the end, which then is closed late, in tasks of its own."""
+    while error is not None:
+        clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 def _throttled(error: Any, complaint: str) -> bool:

@@ -13,8 +13,8 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from typing import Any
 
@@ -28,6 +28,7 @@ from agentfn.models.turn import Reply
 
 # litellm keeps one client for each timeout it is told, so it is always told the same: the longest that Lambda allows.
 LONGEST = 900.0
+TICKS = 20  # of the event loop; two for each of the generators that a stream is read through
 STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -57,7 +58,7 @@ class LitellmModel:
                 with translated(litellm, request):
                     chunks = _silenced(await _answer(litellm, request | STREAMED))
             assembly = Assembly()
-            async with aclosing(chunks):
+            async with _closing(chunks):
                 while True:
                     async with asyncio.timeout_at(until):  # never around a yield: it would end the reader's wait
                         with translated(litellm, request):
@@ -66,7 +67,7 @@ class LitellmModel:
                         break
                     if text := assembly.add(chunk):
                         yield text
-            whole = assembly.reply(chunks)
+                whole = assembly.reply(chunks)
         if whole is None:
             raise ModelUnavailable(f"{self.name} broke off in the middle of its answer")
         yield whole
@@ -126,7 +127,8 @@ def load() -> Any:
     # Built here, where litellm's filters for pydantic's warnings still hold: a test run puts its own in their place.
     litellm.ModelResponseStream(choices=[litellm.types.utils.StreamingChoices()])
     # It prepares a request in a thread, which a cancel cannot stop: what comes out is thrown away, unsent.
-    warnings.filterwarnings("ignore", r"coroutine '.*completion.*' was never awaited", RuntimeWarning)
+    unsent = r"coroutine '.*(completion|async_streaming|native_output).*' was never awaited"
+    warnings.filterwarnings("ignore", unsent, RuntimeWarning)
     return litellm
 
 
@@ -171,3 +173,17 @@ def _silenced(stream: Any) -> Any:
     stream._dispatch_stream_failure = lambda *_: None
     stream._record_and_strip_usage_chunk = kept
     return stream
+
+
+@asynccontextmanager
+async def _closing(stream: Any) -> AsyncIterator[None]:
+    """Hangs up, and lets the generators beneath the stream end: nobody closes those of a response that was not read to
+    its last byte, so that each is closed in a task once nothing holds it any more.
+    """
+    try:
+        yield
+    finally:
+        await stream.aclose()
+        vars(stream).clear()
+        for _ in range(TICKS):
+            await asyncio.sleep(0)

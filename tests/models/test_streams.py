@@ -1,0 +1,348 @@
+"""Answers told while they are produced."""
+
+import asyncio
+import dataclasses
+import json
+import time
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+
+from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
+from agentfn.models.litellm import LitellmModel
+from stubs.dialects import streamed
+from stubs.doors import LOOK, Telling, hello, speaking
+from stubs.lines import Broken, Deltas, Dialect, Failed, Raw, Repeated, calls, deltas, fails, says
+from stubs.providers import Provider
+
+LOOKING = hello(tools=(LOOK,))
+TWO = calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}))
+BOTH = (Call("c1", "look", '{"at": "a"}'), Call("c2", "look", '{"at": "b"}'))
+
+
+def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: LitellmModel) -> None:
+    assert isinstance(model, Streams)
+    assert isinstance(model, KnowsTools)
+
+
+def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
+    provider: Provider, model: LitellmModel, telling: Telling
+) -> None:
+    provider.plays(says("In the middle of France."))
+
+    pieces, reply = telling(model, hello())
+
+    assert len(pieces) == 3
+    assert "".join(pieces) == reply.text == "In the middle of France."
+
+
+def test_an_answer_of_calls_alone_has_no_pieces(provider: Provider, model: LitellmModel, telling: Telling) -> None:
+    provider.plays(TWO)
+
+    pieces, reply = telling(model, LOOKING)
+
+    assert pieces == []
+    assert (reply.text, reply.calls, reply.finish) == ("", BOTH, "tool_calls")
+
+
+def test_a_streamed_answer_is_the_plain_one_to_the_last_cent(
+    provider: Provider, model: LitellmModel, telling: Telling, loop: asyncio.AbstractEventLoop
+) -> None:
+    line = calls(("c1", "look", {"at": "a"}), text="Let me see.")
+    provider.plays(*[dataclasses.replace(line, prompt=2000, cached=5)] * 2)
+
+    reply = telling(model, LOOKING)[1]
+
+    assert reply == loop.run_until_complete(model.ask(LOOKING))
+    assert reply.usage.cached == 5
+    assert reply.usage.cost
+
+
+def _piece(index: int | None, id_: str | None, name: str | None, arguments: str) -> dict[str, Any]:
+    function = {"arguments": arguments} | ({"name": name} if name is not None else {})
+    placed = ({"index": index} if index is not None else {}) | ({"id": id_} if id_ is not None else {})
+    return {"tool_calls": [{**placed, "type": "function", "function": function}]}
+
+
+A1, A2, B1, B2 = '{"at"', ': "a"}', '{"at"', ': "b"}'
+HABITS: dict[str, Deltas] = {
+    "as documented, by turns": deltas(
+        _piece(0, "c1", "look", ""), _piece(1, "c2", "look", ""), _piece(0, None, None, A1),
+        _piece(1, None, None, B1), _piece(0, None, None, A2), _piece(1, None, None, B2),
+    ),
+    "id and name with each piece": deltas(
+        _piece(0, "c1", "look", A1), _piece(1, "c2", "look", B1), _piece(0, "c1", "look", A2),
+        _piece(1, "c2", "look", B2),
+    ),
+    "empty id and name with later pieces": deltas(
+        _piece(0, "c1", "look", A1), _piece(0, "", "", A2), _piece(1, "c2", "look", B1), _piece(1, "", "", B2),
+    ),
+    "no index": deltas(
+        _piece(None, "c1", "look", A1), _piece(None, None, None, A2), _piece(None, "c2", "look", B1),
+        _piece(None, None, None, B2),
+    ),
+    "no index, id with each piece": deltas(
+        _piece(None, "c1", "look", A1), _piece(None, "c2", "look", B1), _piece(None, "c1", None, A2),
+        _piece(None, "c2", None, B2),
+    ),
+    "index 0 for all": deltas(_piece(0, "c1", "look", A1 + A2), _piece(0, "c2", "look", B1 + B2)),
+    "a new id for each piece": deltas(
+        _piece(0, "c1", "look", A1), _piece(0, "x1", None, A2), _piece(1, "c2", "look", B1), _piece(1, "x2", None, B2),
+    ),
+    "all in one": deltas(
+        {name: _piece(0, "c1", "look", A1 + A2)[name] + _piece(1, "c2", "look", B1 + B2)[name] for name in ["tool_calls"]},
+    ),
+    "the first piece twice": deltas(
+        _piece(0, "c1", "look", ""), _piece(0, "c1", "look", ""), _piece(0, None, None, A1 + A2),
+        _piece(1, "c2", "look", B1 + B2),
+    ),
+    "no end but a finish reason beside the last piece": deltas(
+        _piece(0, "c1", "look", A1 + A2), _piece(1, "c2", "look", B1 + B2) | {"finish_reason": "tool_calls"},
+        finish=None,
+    ),
+    "a plain stop": deltas(_piece(0, "c1", "look", A1 + A2), _piece(1, "c2", "look", B1 + B2), finish="stop"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", ["openai"])
+@pytest.mark.parametrize("habit", HABITS)
+def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
+    habit: str, provider: Provider, model: LitellmModel, telling: Telling
+) -> None:
+    provider.plays(HABITS[habit])
+
+    reply = telling(model, LOOKING)[1]
+
+    assert (reply.calls, reply.finish) == (BOTH, "tool_calls")
+
+
+@pytest.mark.parametrize("dialect", ["openai"])
+def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names(
+    provider: Provider, model: LitellmModel, telling: Telling
+) -> None:
+    provider.plays(
+        deltas(_piece(0, None, "look", A1), _piece(1, None, "look", B1 + B2), _piece(0, None, None, A2)),
+        deltas(_piece(None, None, "look", A1 + A2), _piece(None, None, "look", B1 + B2)),
+    )
+
+    for _ in range(2):
+        reply = telling(model, LOOKING)[1]
+        assert [json.loads(call.arguments)["at"] for call in reply.calls] == ["a", "b"]
+
+
+@pytest.mark.parametrize("dialect", ["openai"])
+def test_a_finish_reason_beside_the_last_text_counts(provider: Provider, model: LitellmModel, telling: Telling) -> None:
+    provider.plays(deltas({"content": "In "}, {"content": "Fra", "finish_reason": "length"}, finish=None))
+
+    pieces, reply = telling(model, hello())
+
+    assert (pieces, reply.text, reply.finish) == (["In ", "Fra"], "In Fra", "length")
+
+
+# Of the stream of two calls: what opens and closes the message and its blocks, not what fills them.
+FRAMES: dict[Dialect, tuple[int, ...]] = {
+    "openai": (0, 1, 2, 9, 10, 11),
+    "anthropic": (0, 1, 6, 7, 12, 13, 14),
+    "bedrock": (0, 1, 5, 6, 10, 11, 12),
+}
+
+
+def test_an_event_that_comes_twice_counts_once(
+    provider: Provider, dialect: Dialect, model: LitellmModel, telling: Telling
+) -> None:
+    provider.plays(TWO, Repeated(TWO, FRAMES[dialect]))
+
+    once, twice = telling(model, LOOKING)[1], telling(model, LOOKING)[1]
+
+    assert [(call.id, json.loads(call.arguments)) for call in twice.calls] == [("c1", {"at": "a"}), ("c2", {"at": "b"})]
+    assert twice.usage == once.usage
+
+
+LONG = says("In the middle of France.")
+
+
+@pytest.mark.parametrize("how", ["end", "reset"])
+@pytest.mark.parametrize("line", [LONG, TWO], ids=["text", "calls"])
+def test_a_stream_that_stops_before_its_end_is_no_reply_wherever_it_stops(
+    how: Any, line: Any, provider: Provider, dialect: Dialect, model: LitellmModel, loop: asyncio.AbstractEventLoop
+) -> None:
+    """The last two events of each dialect are its finish reason's and what may come after it."""
+    finish = {"openai": -3, "anthropic": -2, "bedrock": -2}[dialect]
+    body = {"stream_options": {"include_usage": True}}
+    places = range(len(streamed(dialect, line, body)) + finish + 1)
+    provider.plays(*[Broken(line, place, how) for place in places])
+
+    for _ in places:
+        pieces: list[str | Reply] = []
+        with pytest.raises(ModelUnavailable):
+            loop.run_until_complete(_collected(model.stream(LOOKING), pieces))
+        assert LONG.text
+        assert LONG.text.startswith("".join(str(piece) for piece in pieces))
+
+    assert len(provider.requests) == len(places)
+    assert not asyncio.all_tasks(loop)
+
+
+ENDINGS: list[tuple[Dialect, Failed, type[ModelError]]] = [
+    ("openai", fails(200, "The server had an error", kind="server_error"), ModelUnavailable),
+    ("openai", fails(200, "Rate limit reached", kind="rate_limit_exceeded"), ModelUnavailable),
+    ("anthropic", fails(200, "Overloaded", kind="overloaded_error"), ModelUnavailable),
+    ("anthropic", fails(200, "Internal server error", kind="api_error"), ModelUnavailable),
+    ("anthropic", fails(200, "Number of tokens a minute", kind="rate_limit_error"), ModelUnavailable),
+    ("bedrock", fails(200, "Retry your request.", kind="ModelStreamErrorException"), ModelUnavailable),
+    ("bedrock", fails(200, "Too many tokens, please wait.", kind="ThrottlingException"), ModelUnavailable),
+    ("bedrock", fails(200, "It failed.", kind="InternalServerException"), ModelUnavailable),
+    ("bedrock", fails(200, "Not now.", kind="ServiceUnavailableException"), ModelUnavailable),
+    ("bedrock", fails(200, "The stream is odd.", kind="ValidationException"), ModelRefused),
+    ("bedrock", fails(200, "Input is too long for requested model.", kind="ValidationException"), ModelTooLong),
+]
+
+
+@pytest.mark.parametrize(("dialect", "failed", "error"), ENDINGS, ids=lambda case: getattr(case, "kind", ""))
+@pytest.mark.parametrize("after", [0, 3])
+def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
+    after: int,
+    failed: Failed,
+    error: type[ModelError],
+    provider: Provider,
+    model: LitellmModel,
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    provider.plays(Broken(LONG, after, "error", failed))
+
+    with pytest.raises(ModelError) as caught:
+        loop.run_until_complete(_collected(model.stream(hello()), []))
+
+    assert type(caught.value) is error
+    assert not asyncio.all_tasks(loop)
+
+
+def test_a_stream_that_falls_silent_ends_at_its_limit(
+    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(Broken(LONG, 4, "hang"))
+    pieces: list[str | Reply] = []
+    began = time.monotonic()
+
+    with pytest.raises(ModelUnavailable, match=r"did not answer within 0\.6 s"):
+        loop.run_until_complete(_collected(model.stream(hello(timeout=0.6)), pieces))
+
+    assert 0.5 < time.monotonic() - began < 2
+    assert pieces
+    loop.run_until_complete(_hung_up(provider))
+
+
+def test_a_reader_that_leaves_hangs_up(
+    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(Broken(LONG, 4, "hang"), says("next"))
+
+    async def one_piece() -> str | Reply:
+        stream = model.stream(hello())
+        piece = await anext(stream)
+        await stream.aclose()
+        await _hung_up(provider)
+        return piece
+
+    assert loop.run_until_complete(one_piece()) == "In the m"
+    assert not asyncio.all_tasks(loop)
+    assert loop.run_until_complete(model.ask(hello())).text == "next"
+
+
+def test_a_reader_that_is_cancelled_hangs_up(
+    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(Broken(LONG, 4, "hang"))
+    pieces: list[str | Reply] = []
+
+    async def cancelled() -> None:
+        reading = asyncio.ensure_future(_collected(model.stream(hello()), pieces))
+        while not pieces:
+            await asyncio.sleep(0.01)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await _hung_up(provider)
+
+    loop.run_until_complete(cancelled())
+
+    assert not asyncio.all_tasks(loop)
+
+
+def test_a_stream_that_nobody_begins_asks_nothing(
+    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+) -> None:
+    loop.run_until_complete(model.stream(hello()).aclose())
+
+    assert not provider.requests
+
+
+def test_a_stream_that_was_read_to_its_end_leaves_no_task_behind(
+    provider: Provider, model: LitellmModel, telling: Telling, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(LONG)
+
+    telling(model, hello())
+
+    assert not asyncio.all_tasks(loop)
+
+
+@pytest.mark.parametrize("dialect", ["openai"])
+def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
+    provider: Provider, model: LitellmModel, telling: Telling
+) -> None:
+    provider.plays(fails(400, "Unrecognized request argument supplied: stream_options"), LONG)
+
+    reply = telling(model, hello())[1]
+
+    assert (reply.text, reply.usage) == (LONG.text, Usage())
+    assert ["stream_options" in request.body for request in provider.requests] == [True, False]
+
+
+def test_a_model_without_a_known_price_streams_for_none(dialect: Dialect, provider: Provider, telling: Telling) -> None:
+    provider.plays(LONG)
+    name = {"bedrock": "bedrock/converse/made-up-model"}.get(dialect, f"{dialect}/made-up-model")
+
+    assert telling(speaking(dialect, provider, name), hello())[1].usage == Usage(11, 7, 0, None)
+
+
+def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
+    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(Raw({}))
+
+    with pytest.raises(ModelUnavailable):
+        loop.run_until_complete(_collected(model.stream(hello()), []))
+
+
+def test_streams_told_at_once_do_not_mix(
+    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(*[LONG] * 5)
+    prompts: list[Prompt] = [hello(f"Question {number}") for number in range(5)]
+    heard: list[list[str | Reply]] = [[] for _ in prompts]
+
+    async def all_of_them() -> None:
+        await asyncio.gather(
+            *[_collected(model.stream(prompt), into) for prompt, into in zip(prompts, heard, strict=True)]
+        )
+
+    loop.run_until_complete(all_of_them())
+
+    assert ["".join(map(str, pieces[:-1])) for pieces in heard] == [LONG.text] * 5
+
+
+async def _collected(stream: AsyncGenerator[str | Reply], into: list[str | Reply]) -> None:
+    try:
+        async for item in stream:
+            into.append(item)  # noqa: PERF401 - what came before an error counts
+    finally:
+        await stream.aclose()
+
+
+async def _hung_up(provider: Provider) -> None:
+    async with asyncio.timeout(5):
+        while provider.hang_ups < 1:
+            await asyncio.sleep(0.02)
