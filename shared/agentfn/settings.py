@@ -24,6 +24,7 @@ from agentfn.errors import ConfigurationError
 
 WEEK = 7 * 24 * 3600
 TOKEN = re.compile(r"[!-~]{16,}")
+HOST = re.compile(r"\s*(\*\.)?[\w-]+(\.[\w-]+)*\s*", re.ASCII)
 SCOPES = re.compile(r"[!#-\[\]-~ ]*")  # RFC 6749: visible, without quotation mark and backslash, blanks between
 
 Seconds = Annotated[float, Field(gt=0, le=900)]
@@ -61,7 +62,7 @@ class Settings(BaseModel):
     push: bool = True  # callers may have webhooks called
 
     # What may be fetched, and whom webhooks may reach.
-    fetch_seconds: Seconds = 20.0
+    fetch_seconds: Seconds = 20.0  # one request, or all files of one message
     fetch_hosts: str = ""  # names, separated by commas; `*.example.com` for all below; empty allows every public one
     fetch_loopback: bool = False  # for tests: no template can set it
 
@@ -89,6 +90,7 @@ class Settings(BaseModel):
     max_body_size: Size = 6 * 1024 * 1024
     max_files: Count = 20
     max_file_size: Size = 20 * 1024 * 1024
+    max_files_size: Size = 50 * 1024 * 1024  # of one message, all together
     max_text_chars: Size = 200_000
 
     # The loop.
@@ -140,6 +142,13 @@ class Settings(BaseModel):
         if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
             raise ValueError("must be an https address")
         return url
+
+    @field_validator("fetch_hosts")
+    @classmethod
+    def _names_of_hosts(cls, hosts: str) -> str:
+        if hosts and not all(HOST.fullmatch(name) for name in hosts.split(",")):  # an empty list would allow everything
+            raise ValueError("must be names of hosts with commas between, as example.com,*.example.org")
+        return hosts
 
     @field_validator("jwt_scopes")
     @classmethod

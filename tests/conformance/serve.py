@@ -2,6 +2,7 @@
 
 import argparse
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def main() -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: stopped.set())
     with served(given.port, given.profile) as agent:
-        print(f"{agent.agent.name} is served at {agent.url}", flush=True)
+        sys.stdout.write(f"{agent.agent.name} is served at {agent.url}\n")
+        sys.stdout.flush()
         stopped.wait()
 
 

@@ -102,3 +102,20 @@ def test_no_header_breaks_it(header: str) -> None:
     vault = Vault(tokens(ann=ANN))
     assert vault.who(header) is None
     assert vault.who(f"Bearer {header}") is None
+
+
+def test_nobody_can_be_given_the_name_of_everyone() -> None:
+    with pytest.raises(ConfigurationError, match="caller 1 has the name that everyone has"):
+        Vault(tokens(anyone=ANN)).who(f"Bearer {ANN}")
+
+
+def test_tokens_are_never_in_the_log(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+    vault = Vault(tokens(ann=ANN))
+    vault.who(f"Bearer {ANN}")
+    vault.text = '{"ann": "short"}'
+    vault.now += 301
+    assert vault.who(f"Bearer {ANN}") == "ann"
+    assert vault.who(f"Bearer {BOB}") is None
+    told = caplog.text + capsys.readouterr().out
+    assert "could not be read again" in told
+    assert not [secret for secret in (ANN, BOB, "short") if secret in told]

@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from agentfn import ConfigurationError
+from agentfn import Agent, ConfigurationError, Settings
 from agentfn.a2a.caller import Refused
 from agentfn.a2a.jwt import SignedTokens, Terms
 from agentfn.a2a.keyset import KeySet, fetch_https
+from agentfn.wiring import door_for
 
 ISSUER, AUDIENCE, KEYS = "https://id.example.com/pool", "clerk", "https://id.example.com/keys"
 RSA, OTHER_RSA = (rsa.generate_private_key(65537, 2048) for _ in range(2))
@@ -115,8 +116,9 @@ def test_a_token_that_does_not_hold_is_refused_with_the_reason(claims: dict[str,
 
 
 @pytest.mark.parametrize("claims", [{"exp": -30}, {"nbf": 30}, {"iat": 30}])
-def test_clocks_may_differ_by_a_minute(claims: dict[str, float]) -> None:
-    assert Provider().who(token(**{name: time.time() + off for name, off in claims.items()})) == "ann"
+def test_clocks_may_differ_by_a_minute(claims: dict[str, Any]) -> None:
+    skewed: dict[str, Any] = {name: time.time() + off for name, off in claims.items()}
+    assert Provider().who(token(**skewed)) == "ann"
 
 
 def unsigned(header: dict[str, Any], signature: str = "", secret: bytes = b"") -> str:
@@ -239,7 +241,8 @@ def test_another_claim_can_be_the_caller_and_nobody_names_himself_in_a_header() 
 def test_scopes_that_are_asked_for_must_be_there(claims: dict[str, Any]) -> None:
     provider = Provider(scopes=("read", "write"))
     assert provider.who(token(**claims)) == "ann"
-    for lacking in ({}, {"scope": "read"}, {"scp": []}, {"scope": "readwrite"}):
+    some: list[dict[str, Any]] = [{}, {"scope": "read"}, {"scp": []}, {"scope": "readwrite"}]
+    for lacking in some:
         refused = provider.refuses(token(**lacking))
         assert refused.status == 403
         assert 'error="insufficient_scope"' in refused.challenge
@@ -281,3 +284,39 @@ def test_keys_are_fetched_with_https_only(url: str) -> None:
     fetch: Callable[[str], bytes] = fetch_https
     with pytest.raises(ValueError, match="is not an https address"):
         fetch(url)
+
+
+SETTINGS = {
+    "AGENTFN_TABLE": "t",
+    "AGENTFN_BUCKET": "b",
+    "AGENTFN_QUEUE_URL": "q",
+    "AGENTFN_AUTH": "jwt",
+    "AGENTFN_JWT_ISSUER": ISSUER,
+    "AGENTFN_JWT_AUDIENCE": AUDIENCE,
+}
+
+
+def test_the_settings_say_whose_tokens_are_taken_and_who_is_in_them(agent: Agent) -> None:
+    provider = Provider()
+    asked = {**SETTINGS, "AGENTFN_JWT_CLAIM": "client_id", "AGENTFN_JWT_SCOPES": "read", "AGENTFN_JWT_JWKS_URL": KEYS}
+    door = door_for(agent, Settings.load(asked), provider.fetch)
+    headers = {"authorization": f"Bearer {token(client_id='robot', scope='read write')}"}
+    caller = asyncio.run(door.identify(headers))
+    assert caller is not None
+    assert (caller.user_name, caller.is_authenticated) == ("robot", True)
+    assert provider.fetched == [KEYS]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"AGENTFN_JWT_ISSUER": ""}, "needs AGENTFN_JWT_ISSUER and AGENTFN_JWT_AUDIENCE"),
+        ({"AGENTFN_JWT_AUDIENCE": ""}, "needs AGENTFN_JWT_ISSUER and AGENTFN_JWT_AUDIENCE"),
+        ({"AGENTFN_JWT_ISSUER": "http://id.example.com"}, "AGENTFN_JWT_ISSUER: must be an https address"),
+        ({"AGENTFN_JWT_JWKS_URL": "file:///keys"}, "AGENTFN_JWT_JWKS_URL: must be an https address"),
+        ({"AGENTFN_JWT_SCOPES": 'a"b'}, "AGENTFN_JWT_SCOPES: must be scopes"),
+    ],
+)
+def test_settings_that_would_trust_nobody_in_particular_stop_the_start(wrong: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        Settings.load({**SETTINGS, **wrong})

@@ -65,7 +65,7 @@ REQUESTS = [
     ("a made-up page token", rpc("ListTasks", {"pageToken": "abc"}), -32602),
     ("a stream", rpc("SendStreamingMessage", message()), -32004),
     ("a subscription", rpc("SubscribeToTask", {"id": "x"}), -32004),
-    ("a push config", rpc("CreateTaskPushNotificationConfig", {"taskId": "x", "url": "https://a.example"}), -32003),
+    ("a push config", rpc("CreateTaskPushNotificationConfig", {"taskId": "x", "url": "https://a.example"}), -32001),
 ]
 
 

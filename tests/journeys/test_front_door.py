@@ -75,7 +75,7 @@ def test_the_card_is_at_both_well_known_names_and_can_be_revalidated(play: Any) 
 
 def test_the_card_says_what_is_wired_and_no_more(play: Any) -> None:
     card = ping(play(ScriptedModel()).request("GET", CARD))
-    assert card["capabilities"] == {"streaming": False, "pushNotifications": False, "extendedAgentCard": False}
+    assert card["capabilities"] == {"streaming": False, "pushNotifications": True, "extendedAgentCard": False}
     assert card["securityRequirements"] == [{"schemes": {"bearer": {}}}]
     assert card["preferredTransport"] == "JSONRPC"
     assert {(i["protocolBinding"], i["protocolVersion"]) for i in card["supportedInterfaces"]} == {
@@ -139,3 +139,99 @@ def test_without_the_token_nothing_but_the_card_and_health_is_open(play: Any) ->
 def test_an_event_of_no_door_is_refused_by_its_keys(play: Any) -> None:
     with pytest.raises(ValueError, match=r"neither an API Gateway request nor .*detail"):
         call(play(ScriptedModel()), {"source": "aws.events", "detail": {}})
+
+
+HELD = {"jwt_issuer": "https://id.example.com", "jwt_audience": "clerk", "auth": "jwt"}
+DISCOVERY = "https://id.example.com/.well-known/openid-configuration"
+ARN = "arn:aws:sts::123456789012:assumed-role/Reader/monday"
+FORGED = {"X-Amzn-Oidc-Identity": "alice", "X-Forwarded-User": "alice", "UserArn": ARN, "X-Amzn-Iam-User-Arn": ARN}
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "old", "scopes"),
+    [
+        ({"auth": "bearer"}, "bearer", {"type": "http", "scheme": "bearer"}, []),
+        ({"auth": "iam"}, "iam", {"type": "http", "scheme": "AWS4-HMAC-SHA256"}, []),
+        ({**HELD, "jwt_scopes": "a b"}, "jwt", {"type": "openIdConnect", "openIdConnectUrl": DISCOVERY}, ["a", "b"]),
+        (
+            {**HELD, "jwt_jwks_url": "https://id.example.com/keys"},
+            "jwt",
+            {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+            [],
+        ),
+    ],
+)
+def test_the_card_says_in_both_layouts_how_callers_prove_who_they_are(
+    play: Any, settings: dict[str, str], name: str, old: dict[str, str], scopes: list[str]
+) -> None:
+    card = ping(play(ScriptedModel(), **settings).request("GET", CARD))
+    assert list(card["securitySchemes"]) == [name]
+    scheme = card["securitySchemes"][name]
+    assert old.items() <= scheme.items()
+    kind = "openIdConnectSecurityScheme" if old["type"] == "openIdConnect" else "httpAuthSecurityScheme"
+    assert {key: value for key, value in old.items() if key != "type"}.items() <= scheme[kind].items()
+    assert card["security"] == [{name: scopes}]
+    assert card["securityRequirements"] == [{"schemes": {name: {"list": scopes} if scopes else {}}}]
+
+
+def test_an_open_agent_s_card_asks_for_nothing_and_everyone_is_one_caller(play: Any) -> None:
+    stage = play(ScriptedModel("Hello."), auth="none")
+    assert not {"security", "securitySchemes", "securityRequirements"} & set(ping(stage.request("GET", CARD)))
+    task = stage.send("Hi!", caller="alice")
+    answer = stage.request("GET", f"/tasks/{task['id']}", headers={"A2A-Version": "1.0", **FORGED})
+    assert ping(answer)["id"] == task["id"]
+
+
+@pytest.mark.parametrize("settings", [{"auth": "bearer"}, {"auth": "iam"}, HELD])
+def test_no_header_of_a_client_s_says_who_he_is(play: Any, settings: dict[str, str]) -> None:
+    stage = play(ScriptedModel(), **settings)
+    for make in (rest_event, http_event):
+        answer = call(stage, make("POST", "/", UNKNOWN_TASK, {"Content-Type": "application/json", **FORGED}))
+        assert answer["statusCode"] == 401
+    assert not stage.calls
+
+
+def test_what_the_gateway_says_of_a_signature_counts_for_iam_alone(play: Any) -> None:
+    stage = play(ScriptedModel("Hello."))
+    task = stage.send("Hi!", caller="alice")
+    event = rest_event("GET", f"/tasks/{task['id']}", headers={"A2A-Version": "1.0", **headers_of("bob"), **FORGED})
+    event["requestContext"]["identity"]["userArn"] = ARN
+    assert call(stage, event)["statusCode"] == 404
+
+
+def signed(make: Any, arn: str, method: str, path: str, body: str | None = None) -> dict[str, Any]:
+    """A request whose signature the API checked, as it says so in the event."""
+    headers = {"Content-Type": "application/json", "A2A-Version": "1.0", **FORGED}
+    event: dict[str, Any] = make(method, path, body, headers)
+    context = event["requestContext"]
+    if make is rest_event:
+        context["identity"]["userArn"] = arn
+    else:
+        context["authorizer"] = {"iam": {"userArn": arn}}
+    return event
+
+
+def test_a_task_belongs_to_the_role_that_signed_for_it_by_whatever_kind_of_api(play: Any) -> None:
+    stage = play(ScriptedModel("Hello."), auth="iam")
+    said = json.dumps({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hi!"}]}})
+    task = ping(call(stage, signed(rest_event, ARN, "POST", "/message:send", said)))["task"]
+    read = f"/tasks/{task['id']}"
+    assert ping(call(stage, signed(http_event, ARN.replace("monday", "tuesday"), "GET", read)))["id"] == task["id"]
+    assert call(stage, signed(rest_event, ARN.replace("Reader", "Writer"), "GET", read))["statusCode"] == 404
+
+
+def test_an_unsigned_request_is_told_that_the_api_must_use_iam(play: Any) -> None:
+    answer = play(ScriptedModel(), auth="iam").request("GET", "/tasks", caller="alice", headers=FORGED)
+    assert answer["statusCode"] == 401
+    assert answer["headers"]["www-authenticate"] == 'AWS4-HMAC-SHA256 realm="agentfn"'
+    assert "AWS_IAM" in json.loads(answer["body"])["error"]
+
+
+def test_a_token_that_is_none_is_refused_with_the_reason_and_none_at_all_without(play: Any) -> None:
+    stage = play(ScriptedModel(), **HELD)
+    absent = stage.request("GET", "/tasks")
+    assert (absent["statusCode"], absent["headers"]["www-authenticate"]) == (401, 'Bearer realm="agentfn"')
+    wrong = stage.request("GET", "/tasks", caller="alice")
+    assert wrong["statusCode"] == 401
+    assert 'error="invalid_token"' in wrong["headers"]["www-authenticate"]
+    assert "no JSON Web Token" in json.loads(wrong["body"])["error"]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, Context, File, Output, tool
-from agentfn.testing import RpcError, ScriptedModel, Stage, calls, pause
+from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
+from agentfn.testing.stage import headers_of
 from agentfn.wiring import client
 
 
@@ -128,9 +129,6 @@ def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: Subsc
         working = threading.Thread(target=played.pump)
         working.start()
         other = played.new_process()
-        from agentfn.testing import LambdaContext, rpc_event
-        from agentfn.testing.stage import headers_of
-
         params = {"taskId": task["id"], "url": subscriber.url}
         other(rpc_event("CreateTaskPushNotificationConfig", params, headers_of("alice")), LambdaContext(30))
         working.join()
@@ -206,12 +204,10 @@ def test_configurations_are_read_listed_and_deleted_by_their_owner_alone(subscri
     ],
 )
 def test_an_address_that_is_not_public_is_refused_and_nothing_is_stored(url: str) -> None:
-    with stage("There.", fetch_loopback="false") as played, pytest.raises(RpcError) as refused:
-        try:
+    with stage("There.", fetch_loopback="false") as played:
+        with pytest.raises(RpcError) as refused:
             send(played, url, id="x")
-        finally:
-            assert played.items() == []
-    assert refused.value.code == -32602
+        assert (refused.value.code, played.items()) == (-32602, [])
 
 
 def test_a_secret_that_could_make_a_header_is_refused(subscriber: Subscriber) -> None:

@@ -22,7 +22,7 @@ WRAPPED = {
     "bare": '{"thought": "t", "tool": "look", "args": {"at": "x"}}',
     "fence": 'Sure!\n```json\n{"thought": "t", "tool": "look", "args": {"at": "x"}}\n```\nThat is my action.',
     "prose in English": 'I will look. {"thought": "t", "tool": "look", "args": {"at": "x"}} Then we shall see.',
-    "prose in German": 'Ich sehe „nach“: {"thought": "t", "tool": "look", "args": {"at": "x"}} – dann weiter.',
+    "prose in German": 'Ich sehe „nach“: {"thought": "t", "tool": "look", "args": {"at": "x"}} und dann weiter.',
     "prose in Japanese": '確認します。{"thought": "t", "tool": "look", "args": {"at": "x"}}以上です。',
     "braces in prose": 'Sets {a, b} first. {"thought": "t", "tool": "look", "args": {"at": "x"}}',
     "trailing comma": '{"thought": "t", "tool": "look", "args": {"at": "x",},}',

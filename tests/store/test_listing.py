@@ -13,7 +13,7 @@ from a2a.utils.errors import InvalidParamsError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentfn.a2a.caller import Caller
+from agentfn.caller import Caller
 from agentfn.store import DynamoTaskStore, Head
 
 START = 1_800_000_000

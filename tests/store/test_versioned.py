@@ -10,7 +10,7 @@ from a2a.server.cluster.version import TaskVersion
 from a2a.server.context import ServerCallContext
 from a2a.types import Task, TaskStatus
 
-from agentfn.a2a.caller import Caller
+from agentfn.caller import Caller
 from agentfn.store import DynamoTaskStore
 from agentfn.store.events import status_event
 

@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStre
 """
 
 import json
+from base64 import b64encode
 from typing import Any
 
 from stubs.eventstream import event, exception
@@ -52,7 +53,7 @@ def _content(line: Said) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = [
         {"reasoningContent": {"reasoningText": {"text": text, "signature": sign}}}
         if text
-        else {"reasoningContent": {"redactedContent": sign}}
+        else {"reasoningContent": {"redactedContent": b64encode(sign.encode()).decode()}}
         for text, sign in line.thinking
     ]
     content += [{"text": line.text}] if line.text else []

@@ -169,10 +169,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, line: Line, events: list[bytes], content_type: str) -> None:
         how = line.how if isinstance(line, Broken) else "end"
+        ending = [] if how in ("hang", "reset") else [b"0\r\n\r\n"]
+        *chunks, last = [f"{len(event):x}\r\n".encode() + event + b"\r\n" for event in events] + ending or [b""]
+        if chunks and ending:  # the end comes with the last event, so that a client sees both
+            last = chunks.pop() + last
         try:
             self._head(200, {"content-type": content_type, "transfer-encoding": "chunked"})
-            for event in filter(None, events):
-                self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+            for chunk in (*chunks, last):
+                self.wfile.write(chunk)
         except OSError:
             self.server.provider.hang_ups += 1
             self.close_connection = True
@@ -183,8 +187,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
             self.connection.close()
             self.close_connection = True
-        else:
-            self.wfile.write(b"0\r\n\r\n")
 
     def _answer(self, status: int, shape: dict[str, Any], headers: dict[str, str]) -> None:
         payload = json.dumps(shape).encode()

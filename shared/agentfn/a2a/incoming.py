@@ -1,5 +1,6 @@
 """A client's message, checked whole before anything is written."""
 
+import asyncio
 import dataclasses
 import hashlib
 import json
@@ -13,13 +14,15 @@ from google.protobuf.json_format import MessageToDict
 
 from agentfn.agent import Agent
 from agentfn.errors import FileRefused
-from agentfn.files import read_source, safe_name
+from agentfn.files import Fetcher, fetch_source, safe_name
 from agentfn.outcome import file_part
 from agentfn.settings import Settings
 from agentfn.store import MessageRecord
 from agentfn.tools import File, FileRecord
 
 LONGEST_ID = 256  # characters
+FILES = ("raw", "url")
+NAMING = "__ORIGINAL_FILENAME__:"  # begins a text part that is nothing but the name of the file in the next one
 
 
 @dataclass(frozen=True)
@@ -58,24 +61,48 @@ class Incoming:
         return kept
 
 
-def read_message(message: Message, agent: Agent, settings: Settings, key: str = "") -> Incoming:
+async def read_message(message: Message, agent: Agent, settings: Settings, key: str = "") -> Incoming:
     """Raises InvalidParamsError or ContentTypeNotSupportedError, saying which part is wrong and why."""
     _check_ids(message)
     if len(key) > LONGEST_ID:
         raise InvalidParamsError(f"Idempotency-Key has {len(key)} characters; {LONGEST_ID} are allowed")
     if message.role == Role.ROLE_AGENT:
         raise InvalidParamsError("the message's role must be the user's")
-    words = [text for part in message.parts if (text := _words(part))]
-    text = "\n\n".join(words)
-    files = tuple(_read_files(message, agent, settings))
-    if not text and not files:
-        raise InvalidParamsError("the message is empty: it needs text, data or a file")
+    pieces = _pieces(message)
+    text = "\n\n".join(words for _, part in pieces if (words := _words(part)))
     if len(text) > settings.max_text_chars:
         raise InvalidParamsError(
             f"the message has {len(text):,} characters of text; {settings.max_text_chars:,} are allowed. "
             "Send long content as a file"
         )
-    return Incoming(message, text, files, _skill(message, agent), _digest(message), key)
+    skill = _skill(message, agent)
+    files = tuple(await _read_files(pieces, settings))  # last: what is wrong already has nothing fetched
+    if not text and not files:
+        raise InvalidParamsError("the message is empty: it needs text, data or a file")
+    said = Message()
+    said.CopyFrom(message)
+    del said.parts[:]
+    said.parts.extend(part for _, part in pieces)
+    return Incoming(said, text, files, skill, _digest(message), key)
+
+
+def _pieces(message: Message) -> list[tuple[int, Part]]:
+    """Its parts, numbered as the caller counts them; a part that only names the next one has become its name."""
+    pieces: list[tuple[int, Part]] = []
+    name = ""
+    following = [part.WhichOneof("content") for part in message.parts[1:]]
+    for number, (part, after) in enumerate(zip(message.parts, [*following, ""], strict=True), 1):
+        kind = part.WhichOneof("content")
+        if kind is None:
+            raise InvalidParamsError(f"part {number} has no content: it needs one of text, raw, url and data")
+        if kind == "text" and part.text.startswith(NAMING) and after in FILES:
+            name = part.text.removeprefix(NAMING).strip()
+            continue
+        piece = Part()
+        piece.CopyFrom(part)
+        piece.filename, name = name or part.filename, ""
+        pieces.append((number, piece))
+    return pieces
 
 
 def _check_ids(message: Message) -> None:
@@ -97,37 +124,53 @@ def _words(part: Part) -> str:
             return ""
 
 
-def _read_files(message: Message, agent: Agent, settings: Settings) -> Iterable[File]:
-    files = []
-    for number, part in enumerate(message.parts, 1):
-        kind = part.WhichOneof("content")
-        if kind is None:
-            raise InvalidParamsError(f"part {number} has no content: it needs one of text, raw, url and data")
-        if kind in ("raw", "url"):
-            files.append(_file(part, number, settings))
-    if len(files) > settings.max_files:
-        raise InvalidParamsError(f"the message has {len(files)} files; {settings.max_files} are allowed")
+async def _read_files(pieces: list[tuple[int, Part]], settings: Settings) -> list[File]:
+    """In the order of the message; what is at an address is fetched, all of it within AGENTFN_FETCH_SECONDS."""
+    sent = [(number, part) for number, part in pieces if part.WhichOneof("content") in FILES]
+    if len(sent) > settings.max_files:
+        raise InvalidParamsError(f"the message has {len(sent)} files; {settings.max_files} are allowed")
+    files: list[File] = []
+    left = settings.max_files_size
+    try:
+        async with asyncio.timeout(settings.fetch_seconds):
+            for number, part in sent:
+                files.append(await _file(part, number, settings, left))
+                left -= files[-1].size
+    except TimeoutError:
+        raise InvalidParamsError(
+            f"part {number}: the files of the message did not come within {settings.fetch_seconds:g} s"
+        ) from None
     return files
 
 
-def _file(part: Part, number: int, settings: Settings) -> File:
-    name = safe_name(part.filename, f"file-{number}")
-    if part.WhichOneof("content") == "raw":
-        if not part.raw:
-            raise InvalidParamsError(f"part {number}: the file {name} is empty")
-        if len(part.raw) > settings.max_file_size:
-            raise InvalidParamsError(
-                f"part {number}: {name} has {len(part.raw):,} bytes; {settings.max_file_size:,} are allowed"
-            )
-        return File(name, part.raw, part.media_type)
-    if not part.url.startswith("data:"):
-        raise ContentTypeNotSupportedError(
-            f"part {number}: files by address are not fetched; send the file's content, or a data: URI"
-        )
+async def _file(part: Part, number: int, settings: Settings, left: int) -> File:
+    """`left` is how many bytes the message's files may still have."""
+    limit = min(settings.max_file_size, left)
+    together = f"; all files of a message may have {settings.max_files_size:,} together"
     try:
-        file = read_source(part.url, name=part.filename, limit=settings.max_file_size)
+        file = (
+            _sent(part, number) if part.WhichOneof("content") == "raw" else await _found(part, number, limit, settings)
+        )
+        if file.size > limit:
+            raise FileRefused(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
     except FileRefused as error:
-        raise InvalidParamsError(f"part {number}: {error}") from None
+        raise InvalidParamsError(f"part {number}: {error}{together if left < settings.max_file_size else ''}") from None
+    return file
+
+
+def _sent(part: Part, number: int) -> File:
+    name = safe_name(part.filename, f"file-{number}")
+    if not part.raw:
+        raise FileRefused(f"the file {name} is empty")
+    return File(name, part.raw, part.media_type)
+
+
+async def _found(part: Part, number: int, limit: int, settings: Settings) -> File:
+    if not part.url.lower().startswith(("data:", "http://", "https://")):
+        raise ContentTypeNotSupportedError(
+            f"part {number}: only http(s) addresses and data: URIs are read; or send the file's content"
+        )
+    file = await fetch_source(part.url, Fetcher.of(settings), name=part.filename, limit=limit)
     return dataclasses.replace(file, media_type=part.media_type or file.media_type)
 
 

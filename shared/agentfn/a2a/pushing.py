@@ -6,7 +6,6 @@ from typing import Any, Protocol
 from a2a.server.context import ServerCallContext
 from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
-
 from google.protobuf.json_format import MessageToDict
 
 from agentfn.continuations import Announcement

@@ -175,7 +175,7 @@ class AgentRequests(RequestHandler):
     ) -> Head:
         validate_history_length(params.configuration)
         key = context.state["headers"].get("idempotency-key", "").strip()
-        incoming = read_message(params.message, self._runner.agent, self._runner.settings, key)
+        incoming = await read_message(params.message, self._runner.agent, self._runner.settings, key)
         wait = listener is not None or not params.configuration.return_immediately
         push = await self._wanted(params, context)
         if push is not None and params.message.task_id:

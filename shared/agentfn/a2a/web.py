@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentfn.a2a.caller import Door
+from agentfn.a2a.caller import Door, Refused
 from agentfn.a2a.card import build_card, card_at
 from agentfn.a2a.requests import AgentRequests
 from agentfn.agent import Agent
@@ -71,13 +71,15 @@ class Guard:
         if scope["path"] in PUBLIC and scope["method"] in ("GET", "HEAD"):
             return None
         try:
-            caller = await self._door.identify(headers)
+            caller = await self._door.identify(headers, scope["aws.event"]["requestContext"])
+        except Refused as refused:
+            return JSONResponse({"error": str(refused)}, refused.status, {"WWW-Authenticate": refused.challenge})
         except (AgentfnError, BotoCoreError, ClientError):
             logger.exception("callers cannot be told apart")
             return JSONResponse({"error": "Callers cannot be checked at the moment; the agent's log says why."}, 503)
         if caller is None:
-            text = "This agent needs a bearer token: send it as `Authorization: Bearer <token>`."
-            return JSONResponse({"error": text}, 401, {"WWW-Authenticate": 'Bearer realm="agentfn"'})
+            scheme = self._door.scheme
+            return JSONResponse({"error": scheme.advice}, 401, {"WWW-Authenticate": scheme.challenge})
         scope["agentfn.caller"] = caller
         size = len((scope["aws.event"].get("body") or "").encode())  # headers may say what they like
         return _too_large(scope["path"], size, self._max_body) if size > self._max_body else None

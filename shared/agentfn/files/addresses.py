@@ -6,7 +6,6 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from agentfn.errors import FileRefused
 
@@ -14,11 +13,20 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str], Awaitable[list[str]]]
 
 PORTS = {"http": 80, "https": 443}
+LOWEST_PORT = 1024  # but for those two: mail, shells and the like are below, and mistake a request for their own
 LONGEST_URL = 8_192  # characters
+PLAIN = re.compile(r"[!-~]*")  # ASCII without blanks
+URL = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{0,5}))?([/?][^#]*)?(?:#.*)?", re.IGNORECASE)
 NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
-NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
-TARGET = re.compile(r"[!-~]*")
+NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+GIVEN_OUT = ipaddress.IPv6Network("2000::/3")
+# What counts as global though no public host has it: protocols' own (Teredo among them), 6to4 and its relays,
+# documentation, and the platform's address on Azure.
+NOT_PUBLIC = [
+    ipaddress.ip_network(network)
+    for network in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "2001::/23", "2002::/16", "3fff::/20")
+]
 
 
 @dataclass(frozen=True)
@@ -30,23 +38,27 @@ class Place:
     port: int
     target: str
 
+    @property
+    def authority(self) -> str:
+        """The host as the Host header has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
 
 def read_url(url: str) -> Place:
     """Raises FileRefused for whatever two readers might understand differently: what is checked is what is used."""
-    if len(url) > LONGEST_URL or not TARGET.fullmatch(url) or "\\" in url:
+    if len(url) > LONGEST_URL or not PLAIN.fullmatch(url) or "\\" in url:
         raise FileRefused("the address must be ASCII without blanks and backslashes, at most 8,192 characters")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise FileRefused("the address is none") from None
-    scheme = parts.scheme.lower()
-    if scheme not in PORTS:
+    if not url.lower().startswith(("http://", "https://")):
         raise FileRefused("the address must begin with http:// or https://")
-    if "@" in parts.netloc or not parts.hostname or port == 0:
-        raise FileRefused("the address must name a host, and no user before it")
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Place(scheme, _host(parts.hostname), port or PORTS[scheme], target)
+    parts = URL.fullmatch(url)
+    if parts is None:
+        raise FileRefused("the address must name a host, with no user before it")
+    scheme, host, digits, target = parts.group(1).lower(), parts.group(2).lower(), parts.group(3), parts.group(4) or "/"
+    port = int(digits or PORTS[scheme])
+    if port not in PORTS.values() and not LOWEST_PORT <= port <= 65_535:
+        raise FileRefused("the address must have port 80, 443, or one from 1024 on")
+    return Place(scheme, _host(host), port, target if target.startswith("/") else f"/{target}")
 
 
 def literal(host: str) -> Address | None:
@@ -58,14 +70,19 @@ def literal(host: str) -> Address | None:
 
 
 def public(address: Address) -> bool:
-    """Whether everybody may reach it; an IPv4 address inside an IPv6 one is looked at too."""
-    inner = _inner(address)
-    return address.is_global and not address.is_multicast and (inner is None or public(inner))
+    """Whether everybody may reach it. An IPv6 address that stands for an IPv4 one is what that one is."""
+    if isinstance(address, ipaddress.IPv6Address):
+        if (inner := _inner(address)) is not None:
+            return public(inner)
+        if address not in GIVEN_OUT or address.scope_id:
+            return False
+    return address.is_global and not address.is_multicast and not any(address in network for network in NOT_PUBLIC)
 
 
 def allowed(host: str, hosts: Iterable[str]) -> bool:
     """Whether a list of names, as `example.com` and `*.example.com`, has the host."""
-    return any(host.endswith(name[1:]) if name.startswith("*.") else host == name for name in hosts)
+    names = (name.lower() for name in hosts)
+    return any(host.endswith(name[1:]) if name.startswith("*.") else host == name for name in names)
 
 
 async def resolve(host: str) -> list[str]:
@@ -75,12 +92,12 @@ async def resolve(host: str) -> list[str]:
 
 
 def _host(host: str) -> str:
-    """In lower case. A number at its end makes it an IPv4 address, which has one spelling only."""
-    host = host.lower()
-    if ":" in host:
-        if "%" in host or not isinstance(literal(host), ipaddress.IPv6Address):
+    """A number at its end makes it an IPv4 address, which has one spelling only."""
+    if host.startswith("["):
+        address = literal(host[1:-1])
+        if not isinstance(address, ipaddress.IPv6Address):
             raise FileRefused("the host is no IPv6 address")
-        return host
+        return str(address)
     name = host.removesuffix(".")
     if len(name) > 253 or not NAME.fullmatch(name):
         raise FileRefused("the host is no name: letters, digits and hyphens; others as punycode")
@@ -89,10 +106,7 @@ def _host(host: str) -> str:
     return name
 
 
-def _inner(address: Address) -> ipaddress.IPv4Address | None:
-    if isinstance(address, ipaddress.IPv4Address):
-        return None
+def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     if address in NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    teredo = address.teredo
-    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
+    return address.ipv4_mapped

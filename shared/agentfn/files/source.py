@@ -1,4 +1,4 @@
-"""A source, given as text, as a file: a data URI, raw base64, or the path of a file in the work folder."""
+"""A source, given as text, as a file: an address, a data URI, raw base64, or the path of a file in the work folder."""
 
 import base64
 import binascii
@@ -7,12 +7,26 @@ from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes
 
 from agentfn.errors import FileRefused
+from agentfn.files.fetcher import Fetcher
 from agentfn.tools import File
 from agentfn.tools.names import MEDIA_TYPE, safe_name
 
+LIMIT = 20 * 1024 * 1024  # bytes
+ADDRESSES = ("http://", "https://")
 
-def read_source(source: str, *, name: str = "", folder: Path | None = None, limit: int = 20 * 1024 * 1024) -> File:
-    """`folder` is where a path may lead, and nowhere else. `limit` is in bytes.
+
+async def fetch_source(
+    source: str, fetcher: Fetcher, *, name: str = "", folder: Path | None = None, limit: int = LIMIT
+) -> File:
+    """As `read_source`; and what is at an http(s) address is fetched."""
+    if not source.lower().startswith(ADDRESSES):
+        return read_source(source, name=name, folder=folder, limit=limit)
+    found = await fetcher.fetch(source, limit)
+    return File(safe_name(name or found.name), found.content, found.media_type)
+
+
+def read_source(source: str, *, name: str = "", folder: Path | None = None, limit: int = LIMIT) -> File:
+    """What needs no network. `folder` is where a path may lead, and nowhere else. `limit` is in bytes.
 
     Raises FileRefused: for what is none of these, is too large, or lies outside the folder.
     """
@@ -22,7 +36,7 @@ def read_source(source: str, *, name: str = "", folder: Path | None = None, limi
         return _checked(_data_uri(source, name), limit)
     if folder is not None and (inside := _inside(source, folder)) is not None:
         return _checked(File(name or inside.name, inside), limit)
-    if source.startswith(("http://", "https://", "file:", "ftp:", "s3:")):
+    if source.lower().startswith((*ADDRESSES, "file:", "ftp:", "s3:")):
         raise FileRefused(f"{source.split(':')[0]} addresses are not fetched; send the file's content")
     return _checked(File(name or "file", _decoded(source)), limit)
 

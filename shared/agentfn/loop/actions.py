@@ -60,7 +60,8 @@ class JsonActions:
     def read(self, reply: Reply, prompt: Prompt) -> Reply | Nudge:
         closing = prompt.tool_choice == "none"
         if reply.calls and closing:
-            reply = dataclasses.replace(reply, text=reply.text or answer_in(reply.calls), calls=(), finish="stop")
+            text = reply.text if reply.text.strip() else answer_in(reply.calls)
+            reply = dataclasses.replace(reply, text=text, calls=(), finish="stop")
         if reply.calls or reply.finish == "content_filter" or not prompt.tools:
             return reply
         action = _action(reply.text)

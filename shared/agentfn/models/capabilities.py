@@ -4,10 +4,6 @@ from typing import Any
 
 # Providers whose wire has a place for signed thinking blocks in a transcript; litellm sends them to others as they are.
 THINKERS = frozenset({"anthropic", "azure_ai", "bedrock", "bedrock_converse", "databricks", "vertex_ai"})
-# Keywords that OpenAI refuses in a schema that is to be followed strictly.
-# Source: https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
-LOOSE = frozenset({"allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"})
-LOOSE |= {"patternProperties", "unevaluatedProperties", "propertyNames", "contains", "uniqueItems"}
 
 
 def calls_tools(litellm: Any, name: str) -> bool:
@@ -26,9 +22,8 @@ def remembers_thinking(litellm: Any, name: str) -> bool:
 
 
 def response_format(schema: dict[str, Any]) -> dict[str, Any]:
-    """OpenAI's option for it, strict where OpenAI takes the schema so."""
-    shape = {"name": "answer", "schema": schema, "strict": schema.get("type") == "object" and _strict(schema)}
-    return {"type": "json_schema", "json_schema": shape}
+    """OpenAI's option for it. Not strict: that way OpenAI would refuse each schema that leaves anything open."""
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": False}}
 
 
 def _entry(litellm: Any, name: str) -> dict[str, Any]:
@@ -43,18 +38,3 @@ def _entry(litellm: Any, name: str) -> dict[str, Any]:
         if found and (start == 0 or str(found.get("litellm_provider")).startswith(parts[0])):
             return found
     return {}
-
-
-def _strict(schema: Any) -> bool:
-    """Every object closed and every property required, down to the last."""
-    if isinstance(schema, list):
-        return all(map(_strict, schema))
-    if not isinstance(schema, dict):
-        return True
-    properties = schema.get("properties", {})
-    if schema.get("type") == "object" and (
-        schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(properties)
-    ):
-        return False
-    nested = [*properties.values(), *schema.get("$defs", {}).values(), schema.get("items"), schema.get("anyOf")]
-    return not LOOSE & set(schema) and _strict(nested)

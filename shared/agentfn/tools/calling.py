@@ -84,8 +84,10 @@ async def call_tool(tool: Tool, text: str, context: Context, limits: ToolLimits,
 async def _run(tool: Tool, arguments: dict[str, Any], context: Context, slots: Slots) -> Output:
     if tool.asynchronous:
         try:
-            named = await in_thread(functools.partial(_bind, tool, arguments, context))
-            value = await _awaited(tool, named)
+            bind = functools.partial(_bind, tool, arguments, context)
+            value = await _awaited(tool, await in_thread(bind) if tool.files else bind())
+            if value is None or isinstance(value, str):  # a thread costs more than these do
+                return output_of(value)
             output: Output = await in_thread(functools.partial(output_of, value))
             return output
         finally:

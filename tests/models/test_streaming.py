@@ -67,6 +67,7 @@ def _piece(index: int | None, id_: str | None, name: str | None, arguments: str)
 
 
 A1, A2, B1, B2 = '{"at"', ': "a"}', '{"at"', ': "b"}'
+WHOLE = (("c1", "look", A1 + A2), ("c2", "look", B1 + B2))
 HABITS: dict[str, Deltas] = {
     "as documented, by turns": deltas(
         _piece(0, "c1", "look", ""), _piece(1, "c2", "look", ""), _piece(0, None, None, A1),
@@ -92,7 +93,7 @@ HABITS: dict[str, Deltas] = {
         _piece(0, "c1", "look", A1), _piece(0, "x1", None, A2), _piece(1, "c2", "look", B1), _piece(1, "x2", None, B2),
     ),
     "all in one": deltas(
-        {name: _piece(0, "c1", "look", A1 + A2)[name] + _piece(1, "c2", "look", B1 + B2)[name] for name in ["tool_calls"]},
+        {"tool_calls": [_piece(at, *call)["tool_calls"][0] for at, call in enumerate(WHOLE)]},
     ),
     "the first piece twice": deltas(
         _piece(0, "c1", "look", ""), _piece(0, "c1", "look", ""), _piece(0, None, None, A1 + A2),

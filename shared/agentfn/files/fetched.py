@@ -1,0 +1,69 @@
+"""What was found at an address: its content, read no further than allowed, and what it is called."""
+
+import mimetypes
+from collections.abc import Iterable
+from contextlib import aclosing
+from dataclasses import dataclass
+from email.message import Message
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from agentfn.errors import FileRefused
+from agentfn.tools.names import MEDIA_TYPE, safe_name
+
+if TYPE_CHECKING:
+    from httpcore import Response
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """`url` is where it was found in the end. `media_type` is empty where the answer had none that is one."""
+
+    content: bytes
+    media_type: str
+    name: str
+    url: str
+
+
+async def read_answer(response: "Response", url: str, limit: int) -> Fetched:
+    """Raises FileRefused for what is no file, or has more than `limit` bytes."""
+    if response.status != 200:
+        raise FileRefused(f"the address answered with status {response.status}")
+    if header(response, "content-encoding").lower() not in ("", "identity"):
+        raise FileRefused("the address sent its file compressed, which it was not asked to")
+    length = header(response, "content-length")
+    if length.isdecimal() and int(length[:20]) > limit:
+        raise FileRefused(f"the file has more than {limit:,} bytes")
+    content = bytearray()
+    async with aclosing(response.aiter_stream()) as parts:  # type: ignore[type-var]
+        async for part in parts:
+            content += part
+            if len(content) > limit:
+                raise FileRefused(f"the file has more than {limit:,} bytes")
+    kind = header(response, "content-type").partition(";")[0].strip().lower()
+    media_type = kind if MEDIA_TYPE.fullmatch(kind) else ""
+    return Fetched(bytes(content), media_type, called(header(response, "content-disposition"), url, media_type), url)
+
+
+def header(response: "Response", name: str) -> str:
+    """The first of that name, which is in lower case; empty where there is none."""
+    found: Iterable[bytes] = (value for key, value in response.headers if key.lower() == name.encode())
+    return next((value.decode("latin-1") for value in found), "")
+
+
+def called(disposition: str, url: str, media_type: str) -> str:
+    """A safe name: from the Content-Disposition header, else from the URL's path, else by its kind alone."""
+    path = url.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
+    by_kind = f"file{mimetypes.guess_extension(media_type) or ''}"
+    return safe_name(_disposed(disposition) or unquote(path), by_kind)
+
+
+def _disposed(disposition: str) -> str:
+    """The header's file name (RFC 6266); many servers write plain UTF-8 into it, against the standard."""
+    message = Message()
+    message["Content-Disposition"] = disposition
+    name = message.get_filename() or ""
+    try:
+        return name.encode("latin-1").decode()
+    except UnicodeError:
+        return name

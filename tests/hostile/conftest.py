@@ -1,0 +1,25 @@
+"""Where this process connects to, as the interpreter itself tells it."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+_seen: list[str] = []
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and isinstance(arguments[1], tuple):
+        _seen.append(str(arguments[1][0]))
+
+
+sys.addaudithook(_audit)
+
+
+@pytest.fixture
+def connected() -> Iterator[list[str]]:
+    """The addresses that connections were begun to during the test."""
+    _seen.clear()
+    yield _seen
+    _seen.clear()

@@ -1,0 +1,111 @@
+"""Signed thinking blocks, which their provider wants back with the results of the calls that came of them."""
+
+import asyncio
+import dataclasses
+from base64 import b64encode
+
+import pytest
+
+from agentfn.models import Call, Prompt, Reply, Sampling, Turn
+from stubs.doors import LOOK, Ask, hello, replayed, speaking
+from stubs.lines import Dialect, Said, calls, says
+from stubs.providers import Provider
+
+EFFORT = Sampling(reasoning_effort="low")
+ASKED = hello(tools=(LOOK,), sampling=EFFORT)
+THOUGHT = ("The user wants me to look at it.", "sig-EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl")
+REDACTED = ("", "cmVkYWN0ZWQtRW1yMTIzNDU2Nzg5MA==")
+LOOKING = dataclasses.replace(calls(("c1", "look", {"at": "a"}), text="Let me see."), thinking=(THOUGHT,))
+SIGNED = {"type": "thinking", "thinking": THOUGHT[0], "signature": THOUGHT[1]}
+THINKERS: list[Dialect] = ["anthropic", "bedrock"]
+
+
+def _next(asked: Prompt, reply: Reply) -> Prompt:
+    result = Turn("tool", "It is red.", call_id=reply.calls[0].id, name="look")
+    return dataclasses.replace(asked, turns=(*asked.turns, reply.turn, result))
+
+
+@pytest.mark.parametrize("dialect", THINKERS)
+def test_the_second_of_two_turns_brings_the_signed_thought_back_before_its_call(
+    dialect: Dialect, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(LOOKING, says("Red."))
+
+    first = ask(ASKED)
+    second = ask(_next(ASKED, first))
+
+    assert (first.thinking, first.text, second.text) == ((SIGNED,), "Let me see.", "Red.")
+    asked = provider.requests[1].body["messages"][1]["content"]
+    if dialect == "anthropic":
+        assert asked[0] == SIGNED
+        assert [block["type"] for block in asked] == ["thinking", "text", "tool_use"]
+    else:
+        assert asked[0] == {"reasoningContent": {"reasoningText": {"text": THOUGHT[0], "signature": THOUGHT[1]}}}
+        assert [next(iter(block)) for block in asked] == ["reasoningContent", "text", "toolUse"]
+    assert all("'enabled'" in str(request.body) for request in provider.requests)
+
+
+@pytest.mark.parametrize("dialect", THINKERS)
+def test_blocks_keep_their_order_and_a_redacted_one_comes_back_too(
+    dialect: Dialect, provider: Provider, ask: Ask
+) -> None:
+    """On Bedrock's wire a redacted one is bytes, in base64."""
+    other = ("And then to tell the colour.", "sig-two")
+    provider.plays(dataclasses.replace(LOOKING, thinking=(THOUGHT, REDACTED, other)), says("Red."))
+
+    reply = ask(ASKED)
+    ask(_next(ASKED, reply))
+
+    assert [block["type"] for block in reply.thinking] == ["thinking", "redacted_thinking", "thinking"]
+    assert reply.thinking[0] == SIGNED
+    sent = str(provider.requests[1].body["messages"][1]["content"])
+    redacted = REDACTED[1] if dialect == "anthropic" else b64encode(REDACTED[1].encode()).decode()
+    assert reply.thinking[1]["data"] == REDACTED[1]
+    assert sent.index(THOUGHT[1]) < sent.index(redacted) < sent.index("sig-two") < sent.index("c1")
+
+
+@pytest.mark.parametrize("dialect", THINKERS)
+def test_a_thought_without_calls_is_kept_and_goes_back(provider: Provider, ask: Ask) -> None:
+    provider.plays(Said("Red.", thinking=(THOUGHT,)), says("Yes."))
+    asked = hello(sampling=EFFORT)
+
+    reply = ask(asked)
+    ask(dataclasses.replace(asked, turns=(*asked.turns, reply.turn, Turn("user", "Really?"))))
+
+    assert reply.thinking == (SIGNED,)
+    assert THOUGHT[1] in str(provider.requests[1].body["messages"])
+
+
+def test_another_provider_is_not_told_what_this_one_thought(
+    provider: Provider, loop: asyncio.AbstractEventLoop
+) -> None:
+    """A task may go on with another model."""
+    turns = (Turn("user", "Hi!"), Turn("assistant", "Hello.", thinking=(SIGNED,)), Turn("user", "Bye!"))
+    provider.plays(says("Bye."))
+
+    loop.run_until_complete(speaking("openai", provider).ask(Prompt("", turns)))
+
+    assert "thinking" not in str(provider.requests[0].body)
+    assert not provider.refusals
+
+
+@pytest.mark.parametrize("dialect", ["anthropic"])
+def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinking(provider: Provider, ask: Ask) -> None:
+    provider.plays(says("Red."))
+    prompt = replayed(Call("c1", "look", "{}"), sampling=EFFORT)
+
+    assert ask(prompt).text == "Red."
+    assert "thinking" not in provider.requests[-1].body
+
+
+@pytest.mark.parametrize("dialect", ["bedrock"])
+def test_a_thought_that_nobody_signed_is_not_kept(provider: Provider, ask: Ask) -> None:
+    provider.plays(Said("Red.", thinking=(("Hm.", ""),)))
+
+    assert ask(hello()).thinking == ()
+
+
+def test_a_reply_without_thoughts_has_none(provider: Provider, ask: Ask) -> None:
+    provider.plays(says("Yes."))
+
+    assert ask(hello()).thinking == ()
