@@ -2,10 +2,12 @@
 
     python benchmarks/loops.py [peer ...]
 
-Each framework runs in a process of its own, from a virtual environment of its own: `.venv-bench/<peer>` with the exact
-versions of `benchmarks/peers/<peer>.txt`, made at the first run. agentfn runs from this one. See docs/performance.md.
+Each framework runs in processes of its own, from a virtual environment of its own: `.venv-bench/<peer>` with the exact
+versions of `benchmarks/peers/<peer>.txt`, made at the first run. agentfn runs from this one. They take turns, so that
+what else the machine does meets all of them. See docs/performance.md.
 """
 
+import itertools
 import json
 import os
 import platform
@@ -20,24 +22,26 @@ HERE = Path(__file__).parent
 PEERS = HERE / "peers"
 ENVIRONMENTS = HERE.parent / ".venv-bench"
 OURS = "agentfn"
+ROUNDS = 3  # processes of each
 DISTRIBUTIONS = {
     "lughus": "lughus",
     "openai_agents": "openai-agents",
     "pydantic_ai": "pydantic-ai-slim",
     "strands": "strands-agents",
 }
-# Without it, lughus's client asks the network for a list of prices.
-QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+# No tracing, and no list of prices from the network.
+QUIET = {"OTEL_SDK_DISABLED": "true", "OPENAI_AGENTS_DISABLE_TRACING": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
 @dataclass(frozen=True)
 class Times:
-    """Medians in seconds: of a step on the clock and of the CPU, and of the turn of eight tools."""
+    """Medians in seconds: of a step on the clock and of the CPU, and of a turn of eight tools, async and blocking."""
 
     name: str
     step: float
     cpu: float
-    parallel: float
+    waiting: float
+    blocking: float
 
 
 def python_of(peer: str) -> Path:
@@ -68,31 +72,44 @@ def pinned(peer: str) -> str:
     return line.replace("==", " ")
 
 
-def times(peer: str) -> Times:
+def timed(peer: str) -> dict[str, list[float]]:
+    """What one process of the peer measured. Raises CalledProcessError where it fails."""
     command = [str(python_of(peer)), "-P", str(PEERS / "clock.py"), peer]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | QUIET)
-    shape = json.loads(done.stdout.splitlines()[-1])
-    return Times(pinned(peer), *(median(shape[key]) for key in ("step", "cpu", "parallel")))
+    measured: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def times(peer: str, rounds: list[dict[str, list[float]]]) -> Times:
+    keys = ("step", "cpu", "waiting", "blocking")
+    return Times(pinned(peer), *(median(itertools.chain(*(measured[key] for measured in rounds))) for key in keys))
 
 
 def table(rows: list[Times]) -> None:
     ours = rows[0]
-    print("| framework | a step, s | to ours | CPU a step, s | to ours | 8 tools of 0.2 s, s |")
-    print("|---|---|---|---|---|---|")
+    print("| framework | a step, s | to ours | CPU a step, s | to ours | 8 tools of 0.2 s, s | 8 blocking ones, s |")
+    print("|---|---|---|---|---|---|---|")
     for row in sorted(rows, key=lambda row: row.step):
         wall, cpu = row.step / ours.step, row.cpu / ours.cpu
-        print(f"| {row.name} | {row.step:.5f} | {wall:.2f} | {row.cpu:.5f} | {cpu:.2f} | {row.parallel:.3f} |")
+        times = f"{row.step:.5f} | {wall:.2f} | {row.cpu:.5f} | {cpu:.2f} | {row.waiting:.3f} | {row.blocking:.3f}"
+        print(f"| {row.name} | {times} |")
     print(f"\nPython {platform.python_version()}, {os.cpu_count()} CPUs, {platform.system()} {platform.machine()}")
 
 
 def main() -> None:
-    rows = [times(OURS)]
-    for peer in sys.argv[1:] or DISTRIBUTIONS:
+    taking_part = [OURS, *(sys.argv[1:] or DISTRIBUTIONS)]
+    rounds: dict[str, list[dict[str, list[float]]]] = {peer: [] for peer in taking_part}
+    for peer in ROUNDS * taking_part:
+        if peer not in rounds:
+            continue
         try:
-            rows.append(times(peer))
+            rounds[peer].append(timed(peer))
         except subprocess.CalledProcessError as error:
+            if peer == OURS:
+                raise
             print(f"{peer} is left out: {error}", file=sys.stderr)
-    table(rows)
+            del rounds[peer]
+    table([times(peer, measured) for peer, measured in rounds.items()])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """agentfn: the loop alone, on a transcript in memory."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from typing import Any
 
-from agentfn import tool
 from agentfn.loop import Loop, LoopLimits
 from agentfn.models import Call, Prompt, Reply, Turn
 from agentfn.tools import Registry
@@ -31,31 +30,6 @@ class Scripted:
         return Reply(calls=tuple(calls), finish="tool_calls")
 
 
-def agent(rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    ran = []
-
-    @tool(idempotent=True)
-    async def look(at: int, seconds: float) -> str:
-        """Looks at something."""
-        if seconds:
-            await asyncio.sleep(seconds)
-        ran.append(at)
-        return f"seen {at}"
-
+def agent(look: Callable[..., Any], rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[Any]]:
     loop = Loop(Scripted(rounds, calls, seconds), Registry([look]), limits=LoopLimits(steps=100, repeats=100))
-
-    async def play() -> int:
-        result = await loop.run([Turn("user", "Go")])
-        if result.status != "completed":
-            raise SystemExit(f"the loop ended as {result.status}")
-        return len(ran)
-
-    return play
-
-
-def steps(count: int) -> Callable[[], Awaitable[int]]:
-    return agent(count, 1, 0.0)
-
-
-def parallel(count: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    return agent(1, count, seconds)
+    return lambda: loop.run([Turn("user", "Go")])

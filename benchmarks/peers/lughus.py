@@ -1,6 +1,5 @@
 """lughus: its agent_loop on a client of our own, with the shapes of its testing module."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -35,36 +34,15 @@ class Scripted:
         )
 
 
-def agent(rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    ran = []
+def agent(look: Callable[..., Any], rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[Any]]:
     registry = ToolRegistry()
-
-    @registry.tool
-    async def look(at: int, seconds: float) -> str:
-        """Looks at something."""
-        if seconds:
-            await asyncio.sleep(seconds)
-        ran.append(at)
-        return json.dumps({"seen": at})
-
-    async def play() -> int:
-        await agent_loop(
-            Scripted(rounds, calls, seconds),
-            system="Look.",
-            context="Go",
-            registry=registry,
-            tool_names=["look"],
-            max_iterations=100,
-            tool_config=CONFIG,
-        )
-        return len(ran)
-
-    return play
-
-
-def steps(count: int) -> Callable[[], Awaitable[int]]:
-    return agent(count, 1, 0.0)
-
-
-def parallel(count: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    return agent(1, count, seconds)
+    registry.tool(look)
+    return lambda: agent_loop(
+        Scripted(rounds, calls, seconds),
+        system="Look.",
+        context="Go",
+        registry=registry,
+        tool_names=["look"],
+        max_iterations=100,
+        tool_config=CONFIG,
+    )

@@ -1,6 +1,5 @@
 """openai-agents: a Runner on a Model of our own, without tracing."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -42,29 +41,6 @@ class Scripted(Model):
         return ResponseOutputMessage(id="m1", type="message", role="assistant", status="completed", content=[text])
 
 
-def agent(rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    ran = []
-
-    @function_tool
-    async def look(at: int, seconds: float) -> str:
-        """Looks at something."""
-        if seconds:
-            await asyncio.sleep(seconds)
-        ran.append(at)
-        return f"seen {at}"
-
-    made = Agent(name="bench", model=Scripted(rounds, calls, seconds), tools=[look])
-
-    async def play() -> int:
-        await Runner.run(made, "Go", max_turns=100, run_config=RunConfig(tracing_disabled=True))
-        return len(ran)
-
-    return play
-
-
-def steps(count: int) -> Callable[[], Awaitable[int]]:
-    return agent(count, 1, 0.0)
-
-
-def parallel(count: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    return agent(1, count, seconds)
+def agent(look: Callable[..., Any], rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[Any]]:
+    made = Agent(name="bench", model=Scripted(rounds, calls, seconds), tools=[function_tool(look)])
+    return lambda: Runner.run(made, "Go", max_turns=100, run_config=RunConfig(tracing_disabled=True))

@@ -1,6 +1,5 @@
 """strands-agents: an Agent on a Model of our own, with the whole transcript kept and nothing printed."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -42,34 +41,11 @@ class Scripted(Model):
         yield {"messageStop": {"stopReason": "end_turn" if done else "tool_use"}}
 
 
-def agent(rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    ran = []
-
-    @tool
-    async def look(at: int, seconds: float) -> str:
-        """Looks at something."""
-        if seconds:
-            await asyncio.sleep(seconds)
-        ran.append(at)
-        return f"seen {at}"
-
+def agent(look: Callable[..., Any], rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[Any]]:
     made = Agent(
         model=Scripted(rounds, calls, seconds),
-        tools=[look],
+        tools=[tool(look)],
         callback_handler=None,
         conversation_manager=NullConversationManager(),  # the one by itself drops all but 40 messages
     )
-
-    async def play() -> int:
-        await made.invoke_async("Go")
-        return len(ran)
-
-    return play
-
-
-def steps(count: int) -> Callable[[], Awaitable[int]]:
-    return agent(count, 1, 0.0)
-
-
-def parallel(count: int, seconds: float) -> Callable[[], Awaitable[int]]:
-    return agent(1, count, seconds)
+    return lambda: made.invoke_async("Go")

@@ -1,5 +1,6 @@
 """A source, given as text, as a file."""
 
+import asyncio
 import base64
 import contextlib
 from pathlib import Path
@@ -9,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentfn.errors import FileRefused
-from agentfn.files import read_source
+from agentfn.files import Fetcher, fetch_source, read_source
 from agentfn.tools import File
+from hostile.listener import Listener, answer
 
 RAW = bytes(range(256))
 
@@ -84,6 +86,7 @@ def test_all_bytes_come_through_both_ways(content: bytes) -> None:
         "http://example.com/a.txt",
         "https://example.com/a.txt",
         "HTTPS://example.com",
+        "FILE:///etc/passwd",
         "file:///etc/passwd",
         "s3://bucket/key",
         "/etc/hosts.conf",
@@ -96,9 +99,22 @@ def test_what_is_no_source_is_refused(source: str, folder: Path) -> None:
         read_source(source, folder=folder)
 
 
-def test_addresses_are_not_fetched_and_the_refusal_says_what_to_do() -> None:
+def test_without_a_fetcher_addresses_are_refused_and_the_refusal_says_what_to_do() -> None:
     with pytest.raises(FileRefused, match="https addresses are not fetched; send the file's content"):
         read_source("https://example.com/a.txt")
+
+
+def test_with_a_fetcher_an_address_is_a_file_like_any_other_source(folder: Path) -> None:
+    fetcher = Fetcher(loopback=True)
+    with Listener(answer(b"a,b", "Content-Type: text/csv; charset=utf-8")) as server:
+        url = f"{server.url}/data/r%C3%A9sum%C3%A9.csv?x=1"
+        assert asyncio.run(fetch_source(url, fetcher)) == File("résumé.csv", b"a,b", "text/csv")
+        assert asyncio.run(fetch_source(f"{server.url}/", fetcher)) == File("file.csv", b"a,b", "text/csv")
+        assert asyncio.run(fetch_source(url, fetcher, limit=3)).size == 3
+        with pytest.raises(FileRefused, match="more than 2 bytes"):
+            asyncio.run(fetch_source(url, fetcher, limit=2))
+    for source, content in (("data:,x", b"x"), ("YQ==", b"a"), ("inside.txt", (folder / "inside.txt").read_bytes())):
+        assert asyncio.run(fetch_source(source, fetcher, folder=folder)).read() == content
 
 
 def test_without_a_folder_no_path_is_read_even_if_its_letters_are_base64() -> None:

@@ -1,7 +1,7 @@
 """A server on loopback that says anything, and counts who comes."""
 
 import contextlib
-import ipaddress
+import socket
 import socketserver
 import ssl
 import threading
@@ -44,7 +44,13 @@ class Listener:
                 with contextlib.suppress(OSError):
                     outer._serve(self.rfile, self.wfile)
 
+            def finish(self) -> None:
+                with contextlib.suppress(OSError):
+                    super().finish()
+                self.request.close()  # the server closes the one that it has accepted, which TLS has taken over
+
         class Server(socketserver.ThreadingTCPServer):
+            address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
             daemon_threads = True
 
             def handle_error(self, request: Any, client_address: Any) -> None:
@@ -81,7 +87,3 @@ class Listener:
             writer.write(self.answer)
         else:
             self.answer(writer.write, self._over)
-
-
-def is_loopback(host: str) -> bool:
-    return ipaddress.ip_address(host).is_loopback

@@ -52,7 +52,7 @@ REQUESTS = [
     ("bad base64", rpc("SendMessage", message(parts=[{"raw": "?", "filename": "a.csv"}])), -32602),
     ("an empty file", rpc("SendMessage", message(parts=[{"raw": "", "filename": "a.csv"}])), -32602),
     ("a bad data URI", rpc("SendMessage", message(parts=[{"url": "data:text/csv;base64,?"}])), -32602),
-    ("an address", rpc("SendMessage", message(parts=[{"url": "http://169.254.169.254/"}])), -32005),
+    ("an address", rpc("SendMessage", message(parts=[{"url": "http://169.254.169.254/"}])), -32602),
     ("a file address", rpc("SendMessage", message(parts=[{"url": "file:///etc/passwd"}])), -32005),
     ("a large file", rpc("SendMessage", message(parts=[{"raw": "YWFh" * 400}])), -32602),
     ("many files", rpc("SendMessage", message(parts=[{"raw": "YQ=="}] * 3)), -32602),

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from agentfn.models import Call, Usage
-from stubs.doors import LOOK, Ask, hello, speaking
+from stubs.doors import LOOK, Ask, Telling, hello, speaking
 from stubs.lines import Dialect
 from stubs.providers import Provider, Raw, calls, says
 
@@ -28,13 +28,24 @@ def test_tokens_read_from_a_cache_are_counted_within_the_prompt(provider: Provid
     assert (usage.prompt, usage.cached, usage.uncached) == (11, 5, 6)
 
 
+MADE_UP: list[tuple[Dialect, str]] = [
+    ("openai", "openai/made-up-model"),
+    ("openai", "openai/o99"),  # of a family that litellm knows: it makes up a price of 0
+    ("anthropic", "anthropic/made-up-model"),
+    ("anthropic", "anthropic/claude-opus-99"),
+    ("bedrock", "bedrock/converse/made-up-model"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "name"), MADE_UP)
 def test_a_model_without_a_known_price_costs_none(
-    dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
+    dialect: Dialect, name: str, provider: Provider, loop: asyncio.AbstractEventLoop, telling: Telling
 ) -> None:
-    provider.plays(says("In France."))
-    model = speaking(dialect, provider, f"{dialect}/made-up-model")
+    provider.plays(says("In France."), says("In France."))
+    model = speaking(dialect, provider, name)
 
     assert loop.run_until_complete(model.ask(hello())).usage == Usage(11, 7, 0, None)
+    assert telling(model, hello())[1].usage == Usage(11, 7, 0, None)
 
 
 def test_parallel_calls_keep_their_order_their_ids_and_the_text_beside_them(provider: Provider, ask: Ask) -> None:

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from stubs.doors import AWS, NAMES
+from stubs.lines import DIALECTS
 from stubs.providers import Provider, says
 
 LIGHT = """
@@ -14,16 +16,20 @@ import agentfn.models.litellm, agentfn.testing.scripted
 print("litellm" in sys.modules)
 """
 
-# Everything that opens a socket or a file to write, before and after the first question.
+# Everything that opens a socket or a file to write, before and after the first questions, and whom it asks.
 WATCHED = """
 import asyncio, json, os, sys
 import urllib3  # binds a socket for a moment, to see whether the machine has IPv6
 
-sockets, writes = [], []
+sockets, hosts, writes = [], set(), []
 
 def watch(event, args):
     if event.startswith("socket."):
         sockets.append(event)
+    if event == "socket.getaddrinfo":
+        hosts.add(str(args[0]))
+    elif event == "socket.connect":
+        hosts.add(args[1][0])
     elif event == "open":
         path, mode, flags = args
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
@@ -38,11 +44,20 @@ loop = asyncio.new_event_loop()
 sys.addaudithook(watch)
 load()
 at_import = list(sockets)
-model = LitellmModel("openai/gpt-4o", key=lambda: "sk", base=sys.argv[1])
-texts = [loop.run_until_complete(model.ask(Prompt("", (Turn("user", "Hi"),)))).text for _ in range(2)]
+schema = {"type": "object", "properties": {}, "additionalProperties": False}
+prompt = Prompt("", (Turn("user", "Hi"),), schema=schema)
+
+async def streamed(model):
+    return [item async for item in model.stream(prompt)][-1].text
+
+texts = []
+for name, base in json.loads(sys.argv[1]):
+    model = LitellmModel(name, key=lambda: None if name.startswith("bedrock") else "sk", base=base)
+    texts.append(loop.run_until_complete(model.ask(prompt)).text)
+    texts.append(loop.run_until_complete(streamed(model)))
 loop.run_until_complete(close())
 loop.close()
-print(json.dumps({"sockets": at_import, "writes": writes, "texts": texts}))
+print(json.dumps({"sockets": at_import, "hosts": list(hosts), "writes": writes, "texts": texts}))
 """
 
 
@@ -50,18 +65,19 @@ def test_the_door_is_light_until_it_is_asked() -> None:
     assert _python(LIGHT).strip() == "False"
 
 
-def test_litellm_opens_no_socket_at_import_and_writes_nothing_outside_the_temporary_folder(tmp_path: Path) -> None:
+def test_litellm_asks_nobody_but_its_provider_and_writes_nothing_outside_the_temporary_folder(tmp_path: Path) -> None:
     """Lambda's package folder cannot be written to and HOME does not exist. Warnings are errors here too."""
-    with Provider(says("one"), says("two")) as provider:
-        seen: dict[str, Any] = json.loads(_python(WATCHED, provider.openai, temporary=tmp_path))
+    with Provider(*[says("{}")] * 6) as provider:
+        doors = json.dumps([(NAMES[dialect], getattr(provider, dialect)) for dialect in DIALECTS])
+        seen: dict[str, Any] = json.loads(_python(WATCHED, doors, temporary=tmp_path))
 
-    assert seen["texts"] == ["one", "two"]
-    assert seen["sockets"] == []
+    assert seen["texts"] == ["{}"] * 6
+    assert (seen["sockets"], seen["hosts"]) == ([], ["127.0.0.1"])
     assert [path for path in seen["writes"] if not path.startswith((str(tmp_path), "/dev/"))] == []
 
 
 def _python(code: str, *args: str, temporary: Path | None = None) -> str:
-    environment = {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(temporary or "/tmp")}
+    environment = {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(temporary or "/tmp"), **AWS}
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, *args],
         env=environment,

@@ -88,7 +88,7 @@ def test_openai_refuses_a_choice_without_tools() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "fault"),
     [
-        (("max_tokens",), None, "max_tokens"),
+        (("max_tokens",), 0, "max_tokens"),
         (("max_tokens",), 1024, "must be greater than"),
         (("temperature",), 0.5, "may only be set to 1"),
         (("tool_choice",), {"type": "any"}, "forces tool use"),

@@ -13,7 +13,7 @@ from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavaila
 from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
 from agentfn.models.litellm import LitellmModel
 from stubs.dialects import streamed
-from stubs.doors import LOOK, Telling, hello, speaking
+from stubs.doors import LOOK, Telling, hello
 from stubs.lines import Broken, Deltas, Dialect, Failed, Raw, Repeated, calls, deltas, fails, says
 from stubs.providers import Provider
 
@@ -131,6 +131,17 @@ def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names
     for _ in range(2):
         reply = telling(model, LOOKING)[1]
         assert [json.loads(call.arguments)["at"] for call in reply.calls] == ["a", "b"]
+
+
+@pytest.mark.parametrize("dialect", ["openai"])
+def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
+    provider: Provider, model: LitellmModel, telling: Telling
+) -> None:
+    """As in a plain answer; the loop gives them ids of their own."""
+    one, other = (_piece(0, "c1", "look", A1), _piece(0, "c1", None, A2)), (_piece(1, "c1", "look", B1 + B2),)
+    provider.plays(deltas(*one, *other))
+
+    assert telling(model, LOOKING)[1].calls == (BOTH[0], Call("c1", "look", B1 + B2))
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
@@ -300,13 +311,6 @@ def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
 
     assert (reply.text, reply.usage) == (LONG.text, Usage())
     assert ["stream_options" in request.body for request in provider.requests] == [True, False]
-
-
-def test_a_model_without_a_known_price_streams_for_none(dialect: Dialect, provider: Provider, telling: Telling) -> None:
-    provider.plays(LONG)
-    name = {"bedrock": "bedrock/converse/made-up-model"}.get(dialect, f"{dialect}/made-up-model")
-
-    assert telling(speaking(dialect, provider, name), hello())[1].usage == Usage(11, 7, 0, None)
 
 
 def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(

@@ -57,4 +57,10 @@ def _events(dialect: Dialect, line: Said | Deltas, body: dict[str, Any]) -> list
 
 
 def _error_event(dialect: Dialect, error: Failed) -> bytes:
-    return {"openai": openai, "anthropic": anthropic, "bedrock": bedrock}[dialect].error_event(error)  # type: ignore[attr-defined, no-any-return]
+    match dialect:
+        case "openai":
+            return openai.error_event(error)
+        case "anthropic":
+            return anthropic.error_event(error)
+        case "bedrock":
+            return bedrock.error_event(error)

@@ -218,7 +218,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _peek(self) -> bytes:
         """Nothing where the client is gone; one that leaves with something unread resets the connection."""
-        try:
-            return self.connection.recv(1, socket.MSG_PEEK)
-        except OSError:
-            return b""
+        with suppress(OSError):
+            return bytes(self.connection.recv(1, socket.MSG_PEEK))
+        return b""

@@ -226,7 +226,7 @@ def _anthropic_thinking(body: Body) -> Iterator[str]:
     thinking = body.get("thinking") or {}
     if thinking.get("type") != "enabled":
         return
-    if not 1024 <= thinking.get("budget_tokens", 0) < body.get("max_tokens", 0):
+    if not 1024 <= thinking.get("budget_tokens", 0) < (body.get("max_tokens") or 0):
         yield "`max_tokens` must be greater than `thinking.budget_tokens`, which is at least 1024"
     if body.get("temperature", 1) != 1:
         yield "`temperature` may only be set to 1 when thinking is enabled"

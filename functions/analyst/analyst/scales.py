@@ -65,6 +65,7 @@ def bins(values: Sequence[float]) -> list[float]:
     whole = all(value == int(value) for value in values)
     step = max(step, 1.0) if whole else step
     first, last = math.floor(low / step), math.floor(high / step) + 1
+    first -= first * step > low  # a number too small to be divided
     return [_tidy(i * step, step) for i in range(first, last + 1)]
 
 

@@ -1,10 +1,10 @@
 """What was found at an address: its content, read no further than allowed, and what it is called."""
 
 import mimetypes
+import re
 from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from email.message import Message
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -13,6 +13,10 @@ from agentfn.tools.names import MEDIA_TYPE, safe_name
 
 if TYPE_CHECKING:
     from httpcore import Response
+
+EXTENDED = re.compile(r"(?<![^\s;])filename\*\s*=\s*(utf-8|iso-8859-1)'[^';]*'([^\s;]+)", re.IGNORECASE)
+PLAIN = re.compile(r"""(?<![^\s;])filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))""", re.IGNORECASE)
+ESCAPED = re.compile(r"\\(.)")
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,12 @@ def called(disposition: str, url: str, media_type: str) -> str:
 
 def _disposed(disposition: str) -> str:
     """The header's file name (RFC 6266); many servers write plain UTF-8 into it, against the standard."""
-    message = Message()
-    message["Content-Disposition"] = disposition
-    name = message.get_filename() or ""
+    if extended := EXTENDED.search(disposition):
+        return unquote(extended.group(2), extended.group(1).lower(), errors="replace")
+    plain = PLAIN.search(disposition)
+    if plain is None:
+        return ""
+    name = ESCAPED.sub(r"\1", plain.group(1)) if plain.group(1) is not None else plain.group(2)
     try:
         return name.encode("latin-1").decode()
     except UnicodeError:

@@ -109,10 +109,10 @@ class Fetcher:
         url = httpcore.URL(scheme=place.scheme, host=place.host, port=place.port, target=place.target)
         ours = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "agentfn", "Connection": "close"}
         sent = [*{**ours, **headers, "Host": place.authority}.items()]
-        async with self._pool() as pool, pool.stream(method, url, headers=sent, content=body) as response:
+        async with self._pool(place) as pool, pool.stream(method, url, headers=sent, content=body) as response:
             yield response
 
-    def _pool(self) -> "AsyncConnectionPool":
+    def _pool(self, place: Place) -> "AsyncConnectionPool":
         """A connection of its own for each request: nothing is shared between callers."""
         import httpcore
 
@@ -128,7 +128,8 @@ class Fetcher:
                         failed = error
                 raise failed or httpcore.ConnectError
 
-        return httpcore.AsyncConnectionPool(self.tls(), network_backend=Checked(), http2=False, retries=0)
+        tls = self.tls() if place.scheme == "https" else None
+        return httpcore.AsyncConnectionPool(tls, network_backend=Checked(), http2=False, retries=0)
 
     async def _addresses(self, host: str) -> list[str]:
         """Where to connect to. Raises FileRefused where one of the host's addresses is not public."""

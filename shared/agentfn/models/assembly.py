@@ -52,9 +52,11 @@ class Assembly:
 
     def _draft(self, index: int, id_: str, name: str) -> "_Draft":
         """The call that a piece belongs to, begun where it is a new one: only that has a name."""
-        known = next((draft for draft in self._calls if id_ and draft.id == id_), None)
-        draft = known or self._latest.get(index)
-        if draft is None or (known is None and name and draft.name and draft.ended(id_)):
+        last = self._latest.get(index)
+        same = next((draft for draft in (last, *self._calls) if draft and id_ and draft.id == id_), None)
+        draft = same or last
+        placed = same is not None and last is not None
+        if draft is None or (name and draft.name and not placed and draft.ended(id_)):
             draft = _Draft()
             self._calls.append(draft)
         self._latest[index] = draft
@@ -80,9 +82,9 @@ class _Draft:
     arguments: list[str] = field(default_factory=list)
 
     def ended(self, id_: str) -> bool:
-        """Where another name comes at its index: a call of another id, or without ids one whose arguments are whole."""
-        if id_ and self.id:
-            return id_ != self.id
+        """Where a name comes again: by a call of another id, else where the arguments are whole."""
+        if id_ and self.id and id_ != self.id:
+            return True
         try:
             json.loads("".join(self.arguments))
         except ValueError:

@@ -114,7 +114,7 @@ class LitellmModel:
 @cache
 def load() -> Any:
     """litellm, imported once, without the network and without waking the garbage collector half-way."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_OFFLINE_MODE", "true")  # it would fetch prices now, and headers at a first question
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # no reading of .env files
     collecting = gc.isenabled()
     gc.disable()

@@ -61,12 +61,15 @@ def signed(blocks: Iterable[Any]) -> tuple[dict[str, Any], ...]:
 
 
 def usage(counted: Any, cost: float | None) -> Usage:
-    """litellm's count. Zero where the provider counted nothing; `cost` is None where litellm knows no price."""
+    """litellm's count. Zero where the provider counted nothing.
+
+    `cost` is None where litellm knows no price: it says 0 of a new model whose family it knows.
+    """
     if counted is None:
         return Usage()
     details = getattr(counted, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or 0
-    return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0, cached, cost)
+    return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0, cached, cost or None)
 
 
 def _thought(turn: Turn) -> dict[str, Any]:
