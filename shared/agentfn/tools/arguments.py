@@ -34,7 +34,7 @@ def read_arguments(text: str, tool: Tool, limit: int) -> dict[str, Any] | Mistak
     parsed = _parse(text)
     if isinstance(parsed, Mistake):
         return parsed
-    return _invalid(parsed, tool.schema) or parsed
+    return _invalid(parsed, tool) or parsed
 
 
 def _parse(text: str) -> dict[str, Any] | Mistake:
@@ -71,12 +71,11 @@ def _finite(text: str) -> float:
     return value
 
 
-def _invalid(arguments: dict[str, Any], schema: dict[str, Any]) -> Mistake | None:
-    from jsonschema import Draft202012Validator
+def _invalid(arguments: dict[str, Any], tool: Tool) -> Mistake | None:
     from jsonschema.exceptions import best_match
 
     try:
-        worst = best_match(Draft202012Validator(schema).iter_errors(arguments))
+        worst = best_match(tool.validator.iter_errors(arguments))
     except RecursionError:
         return Mistake("the arguments are nested too deeply", "invalid_arguments", "$")
     except OverflowError:  # of multipleOf

@@ -1,15 +1,19 @@
 """A function that a model may call."""
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from agentfn.errors import ConfigurationError
 from agentfn.tools.compact import compacted
 from agentfn.tools.raw import check_raw
 from agentfn.tools.schema import Signature, context_of, description_of, read_signature
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 Function = Callable[..., Any]
@@ -43,6 +47,12 @@ class Tool:
     @property
     def asynchronous(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
+
+    @functools.cached_property
+    def validator(self) -> "Draft202012Validator":
+        from jsonschema import Draft202012Validator
+
+        return Draft202012Validator(self.schema)
 
     def declaration(self, compact: bool = False) -> dict[str, Any]:
         """The tool as OpenAI function declaration. A compact one has the first line of its description, and no other
