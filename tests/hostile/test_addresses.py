@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentfn.errors import FileRefused
 from agentfn.files import Fetcher
 from agentfn.files.addresses import public
-from hostile.names import HOSTS, names
+from hostile.names import HOSTS, always, names
 
 FORBIDDEN = [
     "http://169.254.169.254/",
@@ -86,6 +86,7 @@ FORBIDDEN = [
     "http://public.test:80@127.0.0.1/",
     "http://public.test\\@127.0.0.1/",
     "http://public.test\\.evil.test/",
+    "http://public.test/\\..\\x",
     "http:\\\\public.test/",
     "http://public.test%2f@127.0.0.1/",
     "http://127%2e0%2e0%2e1/",
@@ -206,6 +207,14 @@ def test_in_lambda_loopback_is_never_permitted(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(FileRefused):
         asyncio.run(fetcher.fetch("http://localhost:9001/2018-06-01/runtime/invocation/next", 1_000))
     assert connected == []
+
+
+@pytest.mark.parametrize(
+    "host", ["134744072", "0x8080808", "010.8.8.8", "8.8.2056", "8.8", "a.0x8", "a.8", "8.8.8.8.8"]
+)
+def test_an_odd_spelling_of_a_number_is_refused_even_where_it_leads_outside(host: str) -> None:
+    with pytest.raises(FileRefused, match="no IPv4 address in its usual form"):
+        asyncio.run(Fetcher(resolver=always("8.8.8.8")).check(f"http://{host}/"))
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://169.254.169.254/", "http://[fd00::1]/", "http://0.0.0.0/"])

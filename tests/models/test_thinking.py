@@ -76,14 +76,15 @@ def test_a_thought_without_calls_is_kept_and_goes_back(provider: Provider, ask: 
     assert THOUGHT[1] in str(provider.requests[1].body["messages"])
 
 
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "azure_ai/gpt-4o", "hosted_vllm/mine", "databricks/mine"])
 def test_another_provider_is_not_told_what_this_one_thought(
-    provider: Provider, loop: asyncio.AbstractEventLoop
+    name: str, provider: Provider, loop: asyncio.AbstractEventLoop
 ) -> None:
     """A task may go on with another model."""
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello.", thinking=(SIGNED,)), Turn("user", "Bye!"))
     provider.plays(says("Bye."))
 
-    loop.run_until_complete(speaking("openai", provider).ask(Prompt("", turns)))
+    loop.run_until_complete(speaking("openai", provider, name).ask(Prompt("", turns)))
 
     assert "thinking" not in str(provider.requests[0].body)
     assert not provider.refusals

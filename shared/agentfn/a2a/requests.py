@@ -174,16 +174,18 @@ class AgentRequests(RequestHandler):
         self, params: SendMessageRequest, context: ServerCallContext, listener: Streaming | None = None
     ) -> Head:
         validate_history_length(params.configuration)
+        wait = listener is not None or not params.configuration.return_immediately
+        owner, lambda_context = context.user.user_name, context.state["lambda"]
+        # Its time runs from here on: files may have to be fetched first.
+        sending = Sending(self._runner, owner, lambda_context, wait=wait, listener=listener)
         key = context.state["headers"].get("idempotency-key", "").strip()
         incoming = await read_message(params.message, self._runner.agent, self._runner.settings, key)
-        wait = listener is not None or not params.configuration.return_immediately
         push = await self._wanted(params, context)
-        if push is not None and params.message.task_id:
+        if not params.message.task_id:
+            return await sending.start(incoming, push)
+        if push is not None:
             await self._pushing().set(await self._head(context, params.message.task_id), push.config, context)
-        owner, lambda_context = context.user.user_name, context.state["lambda"]
-        sending = Sending(self._runner, owner, lambda_context, wait=wait, listener=listener, push=push)
-        take = sending.follow_up if params.message.task_id else sending.start
-        return await take(incoming)
+        return await sending.follow_up(incoming)
 
     async def _wanted(self, params: SendMessageRequest, context: ServerCallContext) -> Push | None:
         """The push configuration that comes with a message, checked."""

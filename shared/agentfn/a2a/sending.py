@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 from typing import Any
 from uuid import uuid4
 
@@ -32,8 +33,7 @@ BUSY = "task {id} is being worked on; send a follow-up when it asks for input, o
 class Sending:
     """One caller's message. `wait` says that he waits for the end of the task, as far as the front door lets him.
 
-    With a `listener`, the task is worked on beside him: he is told what happens, and is not waited for. `push` is who
-    else wants to be told.
+    With a `listener`, the task is worked on beside him: he is told what happens, and is not waited for.
     """
 
     def __init__(
@@ -44,10 +44,8 @@ class Sending:
         *,
         wait: bool,
         listener: Streaming | None = None,
-        push: Push | None = None,
     ) -> None:
         self._listener = listener
-        self._push = push
         self._runner = runner
         self._tasks = runner.tasks
         self._owner = owner
@@ -58,8 +56,11 @@ class Sending:
         cap = settings.request_seconds if listener is None else None  # a stream has as long as the function
         self._deadline = Deadline.of(context, reserve=settings.reserve_seconds, cap=cap)
 
-    async def start(self, incoming: Incoming) -> Head:
-        """A new task. Insurance first, then the task: a message for a task that never came to be is a no-op."""
+    async def start(self, incoming: Incoming, push: Push | None = None) -> Head:
+        """A new task; `push` is who else wants to be told of it, from its beginning.
+
+        Insurance first, then the task: a message for a task that never came to be is a no-op.
+        """
         task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
         head = Head(self._tasks.agent, self._owner, task, skill=incoming.skill)
         head = dataclasses.replace(head, **await self._received(incoming, head))
@@ -69,7 +70,8 @@ class Sending:
         head = dataclasses.replace(head, idle=int(self._here), **self._held(head, lease))
         records = incoming.records(task.id)
         try:
-            head = await self._tasks.create(head, records, [turn], self._subscribed if self._push else None)
+            subscribed = functools.partial(_subscribed, push) if push else None
+            head = await self._tasks.create(head, records, [turn], subscribed)
         except ConflictError:
             return await self._same_message(records)
         return await self._worked_on(head, [turn])
@@ -96,12 +98,6 @@ class Sending:
         except ConflictError:
             return await self._same_message(records)
         return await self._worked_on(head, [*turns, turn])
-
-    def _subscribed(self, head: Head) -> list[Any]:
-        """The item of who asked, with his message, to be told of the task: from its beginning."""
-        assert self._push is not None
-        config = named(self._push.config, head.task.id)
-        return [item_of(head, dataclasses.replace(self._push, config=config, sent=0))]
 
     def _lease(self) -> float:
         """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""
@@ -188,3 +184,8 @@ class Sending:
             raise UnsupportedOperationError(FINISHED.format(id=head.task.id))
         if not head.waiting:
             raise UnsupportedOperationError(BUSY.format(id=head.task.id))
+
+
+def _subscribed(push: Push, head: Head) -> list[Any]:
+    config = named(push.config, head.task.id)
+    return [item_of(head, dataclasses.replace(push, config=config, sent=0))]

@@ -17,8 +17,9 @@ def follows_schema(litellm: Any, name: str) -> bool:
 
 
 def remembers_thinking(litellm: Any, name: str) -> bool:
+    """On Azure AI only Claude has a wire of its own."""
     provider = name.split("/")[0] if "/" in name else _entry(litellm, name).get("litellm_provider")
-    return provider in THINKERS
+    return provider in THINKERS and (provider != "azure_ai" or "claude" in name)
 
 
 def response_format(schema: dict[str, Any]) -> dict[str, Any]:
