@@ -32,7 +32,7 @@ Count = Annotated[int, Field(ge=1, le=10_000)]
 Size = Annotated[int, Field(ge=1)]
 
 
-def _variable(field: str) -> str:
+def variable(field: str) -> str:
     return field.upper() if field.startswith("agent_") else f"AGENTFN_{field.upper()}"
 
 
@@ -42,7 +42,7 @@ class Settings(BaseModel):
     Sizes are in bytes, or in characters where the name says so; times are in seconds.
     """
 
-    model_config = ConfigDict(frozen=True, alias_generator=_variable, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, alias_generator=variable, populate_by_name=True, extra="ignore")
 
     # The model.
     agent_model: str = ""
@@ -124,7 +124,7 @@ class Settings(BaseModel):
     @classmethod
     def variables(cls) -> frozenset[str]:
         """The names of all environment variables that agentfn reads."""
-        return frozenset(_variable(field) for field in cls.model_fields)
+        return frozenset(variable(field) for field in cls.model_fields)
 
     @field_validator("public_url")
     @classmethod

@@ -59,6 +59,22 @@ def test_an_answer_has_the_fact_its_item_and_its_page(stage: Stage) -> None:
         assert all(fact in text_of(task) for fact in question.facts)
 
 
+def test_a_model_that_cannot_call_tools_answers_from_the_packet_all_the_same(app: ModuleType) -> None:
+    """By JSON actions: it looks, reads the place that it found, and cites it."""
+
+    def answer(prompt: Prompt) -> str:
+        results = [turn.text for turn in prompt.turns if turn.text.startswith("Result of")]
+        if not results:
+            return 'First I search. {"thought": "where?", "tool": "search", "args": {"query": "planning board vote"}}'
+        cited = re.search(r"packet\.pdf, Item 6\.3, p\. 22", results[0])
+        assert cited is not None
+        return json.dumps({"tool": "final_answer", "args": {"text": f"Five to two ({cited[0]})."}})
+
+    with Stage(app.agent, ScriptedModel.by_turn(answer), agent_protocol="json") as stage:
+        task = stage.send(QUESTIONS[5].asked, files=packet())
+    assert text_of(task) == "Five to two (packet.pdf, Item 6.3, p. 22)."
+
+
 def test_the_model_is_told_how_to_cite(app: ModuleType) -> None:
     model = ScriptedModel("Nothing.")
     with Stage(app.agent, model) as stage:

@@ -21,7 +21,7 @@ from agentfn.handler import Doors, serve
 from agentfn.local.aws import Resources, make_resources
 from agentfn.local.lambda_ import LambdaContext, queue_event, rest_event, rpc_event
 from agentfn.models import Model
-from agentfn.settings import Settings
+from agentfn.settings import Settings, variable
 from agentfn.wiring import client
 
 REGION = "eu-central-1"
@@ -56,7 +56,7 @@ class Stage:
         self._agent = agent
         self._model = model
         self._serving: dict[str, Any] = {"executor": executor, "repeatable": repeatable}
-        self._settings = {f"AGENTFN_{name.upper()}": str(value) for name, value in settings.items()}
+        self._settings = {variable(name): str(value) for name, value in settings.items()}
         self._stack = ExitStack()
         self.calls: Counter[str] = Counter()
 
