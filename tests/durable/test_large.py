@@ -1,7 +1,6 @@
 """Large results and long transcripts, through the handler: nothing is too large for its place."""
 
 import json
-import random
 from typing import Any
 
 from a2a.types import Task
@@ -14,16 +13,11 @@ from agentfn.store.payload import Payloads
 from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
 from agentfn.wiring import client
+from bulk import ITEM, noise, size_of
 from conftest import state_of, text_of
 
-ITEM = 400 * 1024  # bytes; DynamoDB takes no larger one
 RESPONSE = 6 * 1024 * 1024  # bytes; Lambda gives no larger one
 SHOWN = 30_000  # characters that the model sees of one result, unless set otherwise
-
-
-def noise(size: int, seed: int = 1) -> str:
-    """Text that does not compress well."""
-    return random.Random(seed).randbytes(size // 2).hex()
 
 
 @tool(idempotent=True)
@@ -39,19 +33,6 @@ def report(size: int) -> Output:
 
 
 AGENT = Agent(name="clerk", description="A clerk for tests.", tools=[recite, report])
-
-
-def size_of(value: Any) -> int:
-    """As DynamoDB counts, and a little more: names and values in bytes."""
-    match value:
-        case dict():
-            return sum(len(name) + size_of(inner) for name, inner in value.items())
-        case str():
-            return len(value.encode())
-        case bytes():
-            return len(value)
-        case _:
-            return 1
 
 
 def write_transcript(stage: Stage, task_id: str, turns: list[Turn]) -> None:

@@ -1,33 +1,13 @@
 """What is written, how much of it, and where it goes when it is large."""
 
 import json
-import random
 from typing import Any
 
 from agentfn.models import Turn
 from agentfn.store import MessageRecord
 from agentfn.store.payload import Payloads
 from agentfn.tools import FileRecord
-
-LIMIT = 400 * 1024  # an item of DynamoDB
-
-
-def noise(size: int, seed: int = 1) -> str:
-    """Text that does not compress well."""
-    return random.Random(seed).randbytes(size // 2).hex()
-
-
-def size_of(value: Any) -> int:
-    """About as DynamoDB counts: names and values in bytes."""
-    match value:
-        case dict():
-            return sum(len(name) + size_of(inner) for name, inner in value.items())
-        case str():
-            return len(value.encode())
-        case bytes():
-            return len(value)
-        case _:
-            return 1
+from bulk import ITEM, noise, size_of
 
 
 def test_what_a_step_writes_does_not_grow_with_the_steps_before(world: Any) -> None:
@@ -91,7 +71,7 @@ def test_no_item_is_over_the_limit_whatever_comes_together(world: Any) -> None:
     files = tuple(FileRecord(noise(150, n), "a/b", n, "produced", noise(60, n)) for n in range(1000))
     made = world.run(world.tasks.create(head))
     made = world.run(world.tasks.save(made, files=files, turns=[Turn("user", noise(515_000))]))
-    assert 290_000 < max(size_of(item) for item in world.items()) < LIMIT
+    assert 290_000 < max(size_of(item) for item in world.items()) < ITEM
     assert world.read() == made
 
 

@@ -1,0 +1,24 @@
+"""Much text, and how much room it takes."""
+
+import random
+from typing import Any
+
+ITEM = 400 * 1024  # bytes; DynamoDB takes no larger one
+
+
+def noise(size: int, seed: int = 1) -> str:
+    """Text that does not compress well."""
+    return random.Random(seed).randbytes(size // 2).hex()
+
+
+def size_of(value: Any) -> int:
+    """About as DynamoDB counts, and a little more: names and values in bytes."""
+    match value:
+        case dict():
+            return sum(len(name) + size_of(inner) for name, inner in value.items())
+        case str():
+            return len(value.encode())
+        case bytes():
+            return len(value)
+        case _:
+            return 1
