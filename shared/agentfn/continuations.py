@@ -8,20 +8,22 @@ import contextlib
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
+YOUNG = 60.0  # seconds; the write that a message this young was sent for may still come
+LATER = 2.0  # seconds until such a message comes again
 LONGEST_DELAY = 900  # seconds; SQS takes no more
 LONGEST_BATCH = 10  # messages in one call
 LOOKED_AT = 20  # seconds that a dead letter is hidden, so that one reading does not see it twice
 
 
 @dataclass(frozen=True)
-class Continuation:
-    """A request for a run of a task that has at least that version: a message may be faster than the write it is for.
+class Message:
+    """About a task that has at least that version: a message may be faster than the write it is for.
 
     `sent` is when it was first asked for, in seconds since 1970. `message_id` and `receipt` are the queue's own.
     """
@@ -30,63 +32,44 @@ class Continuation:
     task_id: str
     version: int
     sent: float
-    message_id: str = ""
-    receipt: str = ""
+    message_id: str = field(default="", kw_only=True)
+    receipt: str = field(default="", kw_only=True)
 
-    @classmethod
-    def read(cls, record: dict[str, Any]) -> Self:
-        """From a record of an SQS event. Raises ValueError, KeyError or TypeError for one that is none of ours.
+    def young(self, now: float) -> bool:
+        """Whether the write that it was sent for may still come."""
+        return now - self.sent < YOUNG
 
-        Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
-        """
-        body = json.loads(record["body"])
-        return cls(
-            owner=body["owner"],
-            task_id=body["task"],
-            version=int(body["version"]),
-            sent=float(body["sent"]),
-            message_id=record.get("messageId", ""),
-            receipt=record.get("receiptHandle", ""),
-        )
+    def shape(self) -> dict[str, Any]:
+        return {"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent}
 
     def body(self) -> str:
-        return json.dumps({"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent})
+        return json.dumps(self.shape())
 
 
 @dataclass(frozen=True)
-class Announcement:
-    """That events up to that version of a task are to be delivered, to one subscriber or to all of them.
+class Continuation(Message):
+    """A request for a run of the task."""
 
-    As with a continuation, it may be faster than the write it is for.
-    """
 
-    owner: str
-    task_id: str
-    version: int
-    sent: float
+@dataclass(frozen=True)
+class Announcement(Message):
+    """That events up to that version are to be delivered, to one subscriber or to all of them."""
+
     config_id: str = ""
-    message_id: str = ""
-    receipt: str = ""
 
-    @classmethod
-    def read(cls, record: dict[str, Any]) -> Self | None:
-        """From a record of an SQS event; None for one that is a continuation. Raises as `Continuation.read` does."""
-        body = json.loads(record["body"])
-        if "push" not in body:
-            return None
-        return cls(
-            owner=body["owner"],
-            task_id=body["task"],
-            version=int(body["version"]),
-            sent=float(body["sent"]),
-            config_id=body["push"],
-            message_id=record.get("messageId", ""),
-            receipt=record.get("receiptHandle", ""),
-        )
+    def shape(self) -> dict[str, Any]:
+        return {**super().shape(), "push": self.config_id}
 
-    def body(self) -> str:
-        shape = {"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent}
-        return json.dumps({**shape, "push": self.config_id})
+
+def read_message(record: dict[str, Any]) -> Continuation | Announcement:
+    """From a record of an SQS event. Raises ValueError, KeyError or TypeError for one that is none of ours.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+    """
+    body = json.loads(record["body"])
+    about = body["owner"], body["task"], int(body["version"]), float(body["sent"])
+    queued = {"message_id": record.get("messageId", ""), "receipt": record.get("receiptHandle", "")}
+    return Announcement(*about, body["push"], **queued) if "push" in body else Continuation(*about, **queued)
 
 
 class Continuations:
@@ -94,7 +77,7 @@ class Continuations:
         self._client = client
         self._url = url
 
-    async def send(self, message: Continuation | Announcement, delay: float = 0.0) -> None:
+    async def send(self, message: Message, delay: float = 0.0) -> None:
         """`delay` is in seconds; longer ones than SQS can hold are cut, and the run that comes of it waits again."""
         seconds = min(LONGEST_DELAY, max(0, math.ceil(delay)))
         await asyncio.to_thread(
@@ -127,7 +110,8 @@ class DeadLetters:
             messages = await asyncio.to_thread(self._receive)
             for message in messages:
                 with contextlib.suppress(ValueError, KeyError, TypeError):
-                    found.append(Continuation.read({"body": message["Body"]}))
+                    letter = read_message({"body": message["Body"]})
+                    found += [letter] if isinstance(letter, Continuation) else []  # a webhook's end is no task's
             if not messages:
                 break
         return found

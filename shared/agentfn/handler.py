@@ -12,15 +12,16 @@ from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
 from agentfn.a2a import AgentRequests, Delivering, Pushing, web_app
 from agentfn.agent import Agent
-from agentfn.continuations import Announcement, Continuation
+from agentfn.continuations import Announcement, Continuation, read_message
 from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import StorageError
 from agentfn.executing import Executing
+from agentfn.files import Fetcher
 from agentfn.gateway import Event, address, is_http, is_queue, is_sweep, settled
 from agentfn.settings import Settings
 from agentfn.store.pushes import Pushes
 from agentfn.telemetry import logger
-from agentfn.wiring import door_for, fetcher_for, runner_for, sweep_for
+from agentfn.wiring import door_for, runner_for, sweep_for
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
@@ -56,7 +57,7 @@ class Doors:
         self._settings = settings
         self._runner = runner_for(agent, settings, executor)
         self._sweep = sweep_for(self._runner)
-        pushes, poster = Pushes(self._runner.tasks), fetcher_for(settings)
+        pushes, poster = Pushes(self._runner.tasks), Fetcher.of(settings)
         self._delivering = Delivering(self._runner, pushes, poster)
         pushing = Pushing(self._runner, pushes, poster) if settings.push else None
         self._requests = requests = AgentRequests(self._runner, pushing)
@@ -133,7 +134,7 @@ class Doors:
         failures = []
         for record in event["Records"]:
             try:
-                message = Announcement.read(record) or Continuation.read(record)
+                message = read_message(record)
             except (ValueError, KeyError, TypeError):
                 logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
                 continue

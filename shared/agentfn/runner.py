@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.agent import Agent
-from agentfn.continuations import Announcement, Continuation, Continuations
+from agentfn.continuations import LATER, Continuation, Continuations, Message
 from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, ConflictError
 from agentfn.executing import TOO_LONG, Executing
@@ -26,9 +26,7 @@ from agentfn.work import TaskWork
 WATCH_SECONDS = 2.0
 GRACE = 0.5  # seconds past the deadline that a loop gets to notice it
 CUT_OFF = "cut_off"  # the loop did not stop by itself: its calls may have taken effect unseen
-YOUNG = 60.0  # seconds; the write that a message this young was sent for may still come
 SOON = (0.05, 0.15, 0.4)  # seconds between the first looks for it
-LATER = 2.0  # seconds until the message comes again
 BACK_SOON = 30.0  # seconds until a message comes again that AWS failed
 
 BROKEN = "The agent failed with an internal error. Its log has the details under task {task_id}."
@@ -67,27 +65,24 @@ class Runner:
                 taken = await self.tasks.take(head, self.tasks.clock() + self.lease(deadline).length())
                 await self.run(taken, turns, deadline, interrupted=head.held, receipt=message.receipt)
                 return
-        if self._young(message):
+        if message.young(self.tasks.clock()):
             await self.queue.send(message, LATER)
             return
         logger.info("what this continuation was for was never written; it is dropped", task_id=message.task_id)
 
-    async def put_back(self, message: Continuation | Announcement) -> None:
+    async def put_back(self, message: Message) -> None:
         """Has the message come again soon, not when the function's timeout is over, as far as AWS can be reached."""
         with contextlib.suppress(BotoCoreError, ClientError):
             await self.queue.hide(message.receipt, BACK_SOON)
 
     async def _find(self, message: Continuation) -> tuple[Head, list[Turn]] | None:
         """Head and transcript; None where the write that the message was sent for is not there."""
-        for pause in (0.0, *(SOON if self._young(message) else ())):
+        for pause in (0.0, *(SOON if message.young(self.tasks.clock()) else ())):
             await asyncio.sleep(pause)
             found = await self.tasks.load(message.owner, message.task_id)
             if found is not None and found[0].version >= message.version:
                 return found
         return None
-
-    def _young(self, message: Continuation) -> bool:
-        return self.tasks.clock() - message.sent < YOUNG
 
     def lease(self, deadline: Deadline) -> Lease:
         return Lease(self.settings.lease_seconds, self.settings.reserve_seconds, deadline)

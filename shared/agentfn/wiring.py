@@ -14,7 +14,6 @@ from agentfn.continuations import Announcement, Continuations, DeadLetters
 from agentfn.errors import ConfigurationError
 from agentfn.executing import Executing
 from agentfn.files import Bucket
-from agentfn.files.fetcher import Fetcher
 from agentfn.loop import LoopLimits
 from agentfn.loop.asking import Patience
 from agentfn.loop.lifecycle import LIFECYCLE
@@ -62,11 +61,6 @@ def runner_for(agent: Agent, settings: Settings, executor: Executing | None = No
 async def _announce(queue: Continuations, clock: Callable[[], float], head: Head) -> None:
     """Before the write that it is for, which it waits for a moment."""
     await queue.send(Announcement(head.owner, head.task.id, head.version, clock()), SOON)
-
-
-def fetcher_for(settings: Settings) -> Fetcher:
-    hosts = tuple(name.strip() for name in settings.fetch_hosts.split(",") if name.strip())
-    return Fetcher(seconds=settings.fetch_seconds, hosts=hosts, loopback=settings.fetch_loopback)
 
 
 def sweep_for(runner: Runner) -> Sweep:

@@ -13,7 +13,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from agentfn import runner, sweep, wiring
+from agentfn import continuations, runner, sweep, wiring
 from agentfn.a2a import sending
 from agentfn.handler import serve
 from agentfn.settings import Settings
@@ -34,7 +34,7 @@ def hurry() -> None:
     sweep.SLACK = 5.0
     sweep.REST = 20.0
     sending.INSURANCE_SLACK = 1.0
-    runner.YOUNG = 20.0
+    continuations.YOUNG = 20.0
     runner.WATCH_SECONDS = 1.0
 
 

@@ -75,6 +75,18 @@ def test_the_task_of_a_dead_letter_ends_and_says_why_and_the_letter_stays(play: 
     assert stage.deliver(message) == {"batchItemFailures": []}  # too late, and harmless
 
 
+def test_a_webhook_s_message_among_the_dead_letters_ends_no_task(play: Any) -> None:
+    stage = play(ScriptedModel("Done."))
+    task = stage.send("Go!", wait=False)
+    message = stage.receive()[0]
+    body = json.dumps({**json.loads(message["Body"]), "push": ""})
+    client("sqs").send_message(QueueUrl=stage.resources.dead_letters_url, MessageBody=body)
+    stage.sweep()
+    assert state_of(stage.get(task["id"])) == "submitted"
+    stage.deliver(message)
+    assert text_of(stage.get(task["id"])) == "Done."
+
+
 def test_a_poisoned_message_ends_in_the_dead_letters(play: Any) -> None:
     """A table that cannot be written to: the handler gives the message back each time."""
     stage = play(ScriptedModel("Never said."))

@@ -13,7 +13,7 @@ from google.protobuf.json_format import MessageToDict
 
 from agentfn.a2a.outgoing import signed, signed_event
 from agentfn.a2a.pushing import Poster
-from agentfn.continuations import Announcement
+from agentfn.continuations import LATER, Announcement
 from agentfn.deadline import Deadline
 from agentfn.errors import FileRefused
 from agentfn.runner import Runner
@@ -24,8 +24,6 @@ from agentfn.telemetry import logger
 TRIES = 8
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 900.0  # seconds between tries
 CLAIM = 60.0  # seconds that one delivery is another's business
-YOUNG = 60.0  # seconds; the write that an announcement this young was sent for may still come
-LATER = 2.0
 GONE = 410  # the subscriber's own word that he wants no more
 
 
@@ -40,7 +38,7 @@ class Delivering:
         """Whatever the subscribers of that task were not told yet. What fails is tried again, later and later."""
         head = await self._tasks.read(message.owner, message.task_id)
         if head is None or head.version < message.version:
-            if self._tasks.clock() - message.sent < YOUNG:  # the write that it was sent for is still to come
+            if message.young(self._tasks.clock()):
                 await self._runner.queue.send(message, LATER)
             return
         pushes = await self._pushes.all(head)

@@ -9,6 +9,7 @@ from google.protobuf.json_format import MessageToDict
 
 from agentfn.files import Bucket
 from agentfn.outcome import OBJECT
+from agentfn.store.events import payload_of
 
 
 def signed(task: Task, bucket: Bucket) -> Task:
@@ -27,7 +28,7 @@ def bare_message(task: Task) -> Message | None:
 
 def signed_event(told: StreamResponse, bucket: Bucket) -> Event:
     """What a stream tells, with living links."""
-    event: Event = getattr(told, str(told.WhichOneof("payload")))
+    event: Event = payload_of(told)
     if isinstance(event, Task):
         return signed(event, bucket)
     if isinstance(event, TaskArtifactUpdateEvent):

@@ -11,6 +11,7 @@ from agentfn.a2a.outgoing import bare_message, signed, signed_event
 from agentfn.deadline import Deadline
 from agentfn.runner import Runner
 from agentfn.store import Head
+from agentfn.store.events import payload_of
 from agentfn.store.head import TERMINAL, WAITING
 
 HOLD_LOOKS = 4  # before an executor's task is shown
@@ -73,5 +74,5 @@ class Streaming:
 
 def _ends(event: StreamResponse) -> bool:
     """Whether the task has ended with it, or waits."""
-    payload = getattr(event, str(event.WhichOneof("payload")))
+    payload = payload_of(event)
     return hasattr(payload, "status") and payload.status.state in TERMINAL | WAITING

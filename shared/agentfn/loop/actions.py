@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentfn.loop.extracting import objects_in
-from agentfn.loop.lifecycle import answer_in, finish
-from agentfn.loop.protocol import TOOLS_OFF, Nudge
+from agentfn.loop.lifecycle import finish
+from agentfn.loop.protocol import TOOLS_OFF, Nudge, without_calls
 from agentfn.models import Call, Prompt, Reply, Turn
 from agentfn.tools.output import writable
 
@@ -59,9 +59,8 @@ class JsonActions:
 
     def read(self, reply: Reply, prompt: Prompt) -> Reply | Nudge:
         closing = prompt.tool_choice == "none"
-        if reply.calls and closing:
-            text = reply.text if reply.text.strip() else answer_in(reply.calls)
-            reply = dataclasses.replace(reply, text=text, calls=(), finish="stop")
+        if closing:
+            reply = without_calls(reply)
         if reply.calls or reply.finish == "content_filter" or not prompt.tools:
             return reply
         action = _action(reply.text)

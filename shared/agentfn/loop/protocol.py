@@ -58,15 +58,22 @@ class NativeCalls:
         return prompt
 
     def read(self, reply: Reply, prompt: Prompt) -> Reply | Nudge:
-        if prompt.tool_choice == "none" and reply.calls:
-            text = reply.text if reply.text.strip() else answer_in(reply.calls)
-            reply = dataclasses.replace(reply, text=text, calls=(), finish="stop")
+        if prompt.tool_choice == "none":
+            reply = without_calls(reply)
         if reply.text.strip() or reply.calls or reply.finish == "content_filter":
             return reply
         return Nudge(TOOLS_OFF if prompt.tool_choice == "none" else EMPTY)
 
     def give_up(self, reply: Reply) -> Reply:
         return dataclasses.replace(reply, calls=())
+
+
+def without_calls(reply: Reply) -> Reply:
+    """A closing reply, whose calls are not made: what one of them would have answered is its text."""
+    if not reply.calls:
+        return reply
+    text = reply.text if reply.text.strip() else answer_in(reply.calls)
+    return dataclasses.replace(reply, text=text, calls=(), finish="stop")
 
 
 async def protocol_for(model: Model, chosen: ProtocolName) -> ToolProtocol:

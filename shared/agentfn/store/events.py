@@ -1,6 +1,7 @@
 """What a stream shows of a task."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from a2a.types import Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -11,6 +12,11 @@ def now() -> Timestamp:
     moment = Timestamp()
     moment.FromMilliseconds(int(datetime.now(UTC).timestamp() * 1000))
     return moment
+
+
+def payload_of(told: StreamResponse) -> Any:
+    """The event itself."""
+    return getattr(told, str(told.WhichOneof("payload")))
 
 
 def snapshot(task: Task) -> StreamResponse:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from a2a.server.cluster.event_stream import TaskEventStream, VersionedEvent
 from a2a.server.cluster.version import TaskVersion
 
+from agentfn.store.events import payload_of
 from agentfn.store.tasks import Tasks
 
 LOOK_SECONDS = 0.5
@@ -30,7 +31,7 @@ class DynamoEventStream(TaskEventStream):
             for seen, events in found:
                 version = TaskVersion(seen)
                 for event in events if version.is_after(after) else ():
-                    yield VersionedEvent(getattr(event, str(event.WhichOneof("payload"))), version)
+                    yield VersionedEvent(payload_of(event), version)
             if not found:
                 await asyncio.sleep(self._look_seconds)
 
