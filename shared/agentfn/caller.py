@@ -2,13 +2,16 @@
 
 import base64
 import hashlib
+import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from a2a.auth.user import User
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # it is a part of keys: no # and no /
 ANYONE = "anyone"
+TOKEN = re.compile(r"[!-~]{16,}")
 
 _DIGEST = 25  # bytes: 200 bits, 40 characters of base32 without padding
 _START = 23  # characters that are left to be read by people: 64, less the digest and its hyphen
@@ -42,3 +45,32 @@ def owner_of(identity: str, start: str = "") -> str:
     digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
     readable = _UNREADABLE.sub("-", start or identity).strip("-._@")[:_START] or "caller"
     return f"{readable}-{base64.b32encode(digest).decode().lower()}"
+
+
+def read_tokens(text: str) -> dict[str, str]:
+    """Token -> name of its caller, from a JSON object of name -> token, or list of tokens while they are rotated.
+
+    Raises ValueError. It quotes neither names nor tokens: they may have been swapped.
+    """
+    try:
+        callers: Any = json.loads(text)
+    except ValueError:
+        callers = None
+    if not isinstance(callers, dict) or not callers:
+        raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
+    owners: dict[str, str] = {}
+    for number, (name, given) in enumerate(callers.items(), 1):
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them"
+            )
+        if name == ANYONE:
+            raise ValueError(f"caller {number} has the name that everyone has where callers are not told apart")
+        for token in given if isinstance(given, list) and given else [given]:
+            if not isinstance(token, str) or not TOKEN.fullmatch(token):
+                raise ValueError(
+                    f"the token of caller {number} must be a text of at least 16 characters, none of them blank"
+                )
+            if owners.setdefault(token, name) != name:
+                raise ValueError("two callers have the same token")
+    return owners

@@ -3,10 +3,9 @@
 An empty variable counts as unset: a template can pass a parameter on without knowing whether it was given.
 """
 
-import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -19,11 +18,11 @@ from pydantic import (
     model_validator,
 )
 
-from agentfn.caller import ANYONE, NAME
+from agentfn.caller import read_tokens
 from agentfn.errors import ConfigurationError
 
 WEEK = 7 * 24 * 3600
-TOKEN = re.compile(r"[!-~]{16,}")
+ORIGIN = re.compile(r"https?://[\w.-]+(:\d{1,5})?", re.ASCII)
 HOST = re.compile(r"\s*(\*\.)?[\w-]+(\.[\w-]+)*\s*", re.ASCII)
 SCOPES = re.compile(r"[!#-\[\]-~ ]*")  # RFC 6749: visible, without quotation mark and backslash, blanks between
 
@@ -33,7 +32,7 @@ Size = Annotated[int, Field(ge=1)]
 
 
 def variable(field: str) -> str:
-    return field.upper() if field.startswith("agent_") else f"AGENTFN_{field.upper()}"
+    return field.upper() if field.startswith(("agent_", "router_")) else f"AGENTFN_{field.upper()}"
 
 
 class Settings(BaseModel):
@@ -49,7 +48,13 @@ class Settings(BaseModel):
     agent_model_api_key: SecretStr | None = None
     agent_model_api_base: str | None = None
     agent_model_secret: str | None = None  # ARN of the secret whose string is the API key
+    agent_model_door: Literal["auto", "openai", "bedrock", "litellm"] = "auto"  # which client asks it
     agent_protocol: Literal["auto", "native", "json"] = "auto"  # how tools are called
+
+    # The model that picks a skill for a message that names none. Without one, the agent's default does it.
+    router_llm_model: str = ""
+    router_llm_api_key: SecretStr | None = None
+    router_llm_api_base: str | None = None
 
     # Where things are.
     table: str
@@ -60,6 +65,12 @@ class Settings(BaseModel):
     base_path: str = ""
     streaming: bool = False  # the front door can stream
     push: bool = True  # callers may have webhooks called
+    mcp: bool = False  # the tools are an MCP server, too, at /mcp
+    cors_origins: str = ""  # of web pages that may call, separated by commas; `*` for all of them
+    cors_credentials: bool = False  # those pages may send cookies and the like; not with `*`
+    signing_key: SecretStr | None = None  # private key, PEM: signs the card, and push notifications where asked to
+    signing_secret: str | None = None  # ARN of the secret that holds it
+    push_signed: bool = False
 
     # What may be fetched, and whom webhooks may reach.
     fetch_seconds: Seconds = 20.0  # one request, or all files of one message
@@ -92,6 +103,12 @@ class Settings(BaseModel):
     max_file_size: Size = 20 * 1024 * 1024
     max_files_size: Size = 50 * 1024 * 1024  # of one message, all together
     max_text_chars: Size = 200_000
+    max_upload_size: Annotated[int, Field(ge=1, le=5 * 1024**3)] = (
+        100 * 1024 * 1024
+    )  # past the request, into the bucket
+
+    # What a new task is told of earlier ones in its context, in characters; 0 for nothing.
+    memory_chars: Annotated[int, Field(ge=0, le=1_000_000)] = 20_000
 
     # The loop.
     max_steps: Count = 40
@@ -120,6 +137,11 @@ class Settings(BaseModel):
             )
         except ValidationError as error:
             raise ConfigurationError("\n".join(_complaints(error))) from None
+
+    @property
+    def origins(self) -> list[str]:
+        """Of `cors_origins`."""
+        return _listed(self.cors_origins)
 
     @classmethod
     def variables(cls) -> frozenset[str]:
@@ -150,6 +172,13 @@ class Settings(BaseModel):
             raise ValueError("must be names of hosts with commas between, as example.com,*.example.org")
         return hosts
 
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, origins: str) -> str:
+        if origins.strip() != "*" and not all(ORIGIN.fullmatch(origin) for origin in _listed(origins)):
+            raise ValueError("must be origins with commas between, as https://app.example.com, or * alone")
+        return origins
+
     @field_validator("jwt_scopes")
     @classmethod
     def _scopes(cls, scopes: str) -> str:
@@ -179,6 +208,14 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _nothing_that_excludes_another(self) -> Self:
+        if self.cors_credentials and self.cors_origins.strip() == "*":
+            raise ValueError("AGENTFN_CORS_CREDENTIALS needs origins by name in AGENTFN_CORS_ORIGINS, not *")
+        if self.push_signed and not (self.signing_key or self.signing_secret):
+            raise ValueError("AGENTFN_PUSH_SIGNED needs AGENTFN_SIGNING_SECRET (or AGENTFN_SIGNING_KEY on a laptop)")
+        return self
+
+    @model_validator(mode="after")
     def _a_way_to_check_callers(self) -> Self:
         if self.auth == "bearer" and not (self.tokens or self.tokens_secret):
             raise ValueError(
@@ -190,33 +227,8 @@ class Settings(BaseModel):
         return self
 
 
-def read_tokens(text: str) -> dict[str, str]:
-    """Token -> name of its caller, from a JSON object of name -> token, or list of tokens while they are rotated.
-
-    Raises ValueError. It quotes neither names nor tokens: they may have been swapped.
-    """
-    try:
-        callers: Any = json.loads(text)
-    except ValueError:
-        callers = None
-    if not isinstance(callers, dict) or not callers:
-        raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
-    owners: dict[str, str] = {}
-    for number, (name, given) in enumerate(callers.items(), 1):
-        if not NAME.fullmatch(name):
-            raise ValueError(
-                f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them"
-            )
-        if name == ANYONE:
-            raise ValueError(f"caller {number} has the name that everyone has where callers are not told apart")
-        for token in given if isinstance(given, list) and given else [given]:
-            if not isinstance(token, str) or not TOKEN.fullmatch(token):
-                raise ValueError(
-                    f"the token of caller {number} must be a text of at least 16 characters, none of them blank"
-                )
-            if owners.setdefault(token, name) != name:
-                raise ValueError("two callers have the same token")
-    return owners
+def _listed(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def _complaints(error: ValidationError) -> list[str]:

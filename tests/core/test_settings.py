@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfn import AgentfnError, ConfigurationError, Settings
-from agentfn.settings import read_tokens
+from agentfn.caller import read_tokens
 
 HERE = {"AGENTFN_TABLE": "table", "AGENTFN_BUCKET": "bucket", "AGENTFN_QUEUE_URL": "https://queue"}
 OPEN = {**HERE, "AGENTFN_AUTH": "none"}
@@ -51,7 +51,7 @@ NUMBERS = [name for name, field in Settings.model_fields.items() if type(field.d
 
 
 def variable(name: str) -> str:
-    return name.upper() if name.startswith("agent_") else f"AGENTFN_{name.upper()}"
+    return name.upper() if name.startswith(("agent_", "router_")) else f"AGENTFN_{name.upper()}"
 
 
 def test_every_variable_has_a_default_but_the_places() -> None:

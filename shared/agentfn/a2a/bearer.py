@@ -9,9 +9,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.a2a.caller import NOWHERE, REALM, Scheme, bearer_token
-from agentfn.caller import Caller
+from agentfn.caller import Caller, read_tokens
 from agentfn.errors import ConfigurationError
-from agentfn.settings import read_tokens
 from agentfn.telemetry import logger
 
 FRESH_SECONDS = 300.0
