@@ -16,6 +16,7 @@ import argparse
 import compileall
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from collections import Counter
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
-from prune import LEFT_OUT, prune, wanted
+from prune import FEATURES, left_out, prune, wanted
 from weigh import LIMIT, MACHINES, PackageError, check_architecture, check_size, megabytes, weigh
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,7 +50,7 @@ def main() -> None:
         raise PackageError(f"this is Python {sys.version.split()[0]}; Lambda's bytecode needs {PYTHON}")
     if not source.joinpath("app.py").is_file():
         raise PackageError(f"{source} holds no app.py, so it is no agent")
-    tree = dependencies(source / "requirements.txt", architecture)
+    tree = dependencies(source / "requirements.txt", architecture, tuple(sorted(arguments.features)))
     shutil.copytree(tree, target, dirs_exist_ok=True)
     copy_code(LIBRARY, target / "agentfn", LAPTOP_ONLY)
     copy_code(source, target, NOT_RUN)
@@ -65,14 +66,19 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("source", type=Path, help="the agent's folder")
     parser.add_argument("target", type=Path, help="the folder to fill")
     parser.add_argument("--architecture", choices=sorted(MACHINES), default="x86_64")
+    parser.add_argument(
+        "--with", dest="features", nargs="*", choices=sorted(FEATURES), default=[], help="what it needs"
+    )
     return parser.parse_args()
 
 
-def dependencies(requirements: Path, architecture: str) -> Path:
+def dependencies(requirements: Path, architecture: str, features: tuple[str, ...] = ()) -> Path:
     """The installed, pruned and compiled tree for these pins: from the cache, or made and cached."""
     if not requirements.is_file():
         raise PackageError(f"{requirements} is missing: pin the agent's packages as functions/analyst/ does")
-    pins = wanted(requirements.read_text())
+    text = requirements.read_text()
+    pins = wanted(text, features)
+    absent = left_out(set(re.findall(r"^([a-z0-9-]+)==", text, re.MULTILINE)), features)
     recipe = "".join(Path(__file__).with_name(name).read_text() for name in ("build.py", "prune.py"))
     tree = CACHE / hashlib.sha256(f"{architecture}\n{pins}\n{recipe}".encode()).hexdigest()[:16]
     if tree.is_dir():
@@ -81,7 +87,7 @@ def dependencies(requirements: Path, architecture: str) -> Path:
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="new-") as scratch:
         made = Path(scratch) / "tree"
         install(pins, made, architecture)
-        _cut(tree).write_text(_losses(prune(made)))
+        _cut(tree).write_text(_losses(prune(made), absent))
         compile_tree(made)
         if not tree.exists():  # a build beside this one may have been faster
             made.rename(tree)  # last, so that an interrupted build leaves nothing that looks finished
@@ -124,9 +130,9 @@ def _cut(tree: Path) -> Path:
     return tree.with_suffix(".cut.txt")
 
 
-def _losses(saved: dict[str, int]) -> str:
+def _losses(saved: dict[str, int], absent: set[str]) -> str:
     by_size = sorted(saved.items(), key=lambda item: -item[1])
-    lines = [f"not installed: {', '.join(LEFT_OUT)}"]
+    lines = [f"not installed: {', '.join(sorted(absent))}"]
     return "\n".join(lines + [f"cut  {megabytes(size):>9}  {reason}" for reason, size in by_size])
 
 

@@ -1,12 +1,15 @@
 """What a function's package leaves out, and why.
 
-Every entry was proved by `tests/e2e/test_package.py`, which runs the pruned folder. Two kinds: distributions that are
-never installed (`LEFT_OUT`) and files that are deleted after installing (`CUT`, and litellm's proxy server but for the
-few modules that its client imports).
+Every entry was proved by `tests/e2e/test_package.py`, which runs the pruned folder. Three kinds: distributions that are
+never installed (`LEFT_OUT`, and those of `FEATURES` that an agent does not ask for), files that are deleted after
+installing (`CUT`, and litellm's proxy server but for the few modules that its client imports), and litellm's native
+library, in whose place comes a module that has none of its functions: litellm then does in Python what the library
+would do faster (counting tokens, its own router and proxy), and an agent has its models do the slow part.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from collections.abc import Iterator
@@ -27,7 +30,16 @@ LEFT_OUT = {
     "truststore": HUB_ONLY,
     "tokenizers": "litellm counts with tiktoken when it is absent",
     "tqdm": "progress bars on a terminal",
+    "google-api-core": "only clients of Google's APIs use it; a2a-sdk names it and imports none of it",
+    "proto-plus": "only clients of Google's APIs use it; a2a-sdk names it and imports none of it",
 }
+
+FEATURES = {
+    "signatures": ("cryptography", "cffi", "pycparser"),
+    "vertex": ("google-auth", "pyasn1", "pyasn1-modules", "cryptography", "cffi", "pycparser"),
+}
+"""What only some agents need: `signatures` come with pyjwt, for AGENTFN_AUTH=jwt and signed cards; `vertex` is for models
+of Google's Vertex AI, whose keys are not texts."""
 
 CUT = (
     ("**/__pycache__", "compiled again for Lambda's Python"),
@@ -56,10 +68,22 @@ PROXY_KEPT = {
 }
 
 
-def wanted(requirements: str) -> str:
+NATIVE = "litellm/rust_bridge/_native"
+
+
+def wanted(requirements: str, features: tuple[str, ...] = ()) -> str:
     """The requirements of a compiled file without those left out. Hashes stay with their pins."""
     blocks = re.split(r"^(?=[A-Za-z0-9])", requirements, flags=re.MULTILINE)
-    return "".join(block for block in blocks if _distribution(block) not in LEFT_OUT)
+    out = left_out({_distribution(block) for block in blocks}, features)
+    return "".join(block for block in blocks if _distribution(block) not in out)
+
+
+def left_out(pinned: set[str], features: tuple[str, ...] = ()) -> set[str]:
+    """The distributions that are not installed, for these pins and features."""
+    asked = {*features, *(["signatures"] if "pyjwt" in pinned else [])}
+    kept = {name for feature in asked for name in FEATURES[feature]}
+    optional = {name for names in FEATURES.values() for name in names}
+    return (LEFT_OUT.keys() | (optional - kept)) & pinned
 
 
 def _distribution(block: str) -> str:
@@ -73,7 +97,29 @@ def prune(folder: Path) -> dict[str, int]:
         for path in list(folder.glob(pattern)):
             saved[reason] = saved.get(reason, 0) + _delete(path)
     server = sum(_delete(path) for path in list(_server_files(folder / PROXY)))
-    return {**saved, "litellm's proxy server": server} if server else saved
+    others = {"litellm's proxy server": server, "litellm's native library": _without_native(folder)}
+    return {**saved, **{reason: size for reason, size in others.items() if size}}
+
+
+def _without_native(folder: Path) -> int:
+    """In the native library's place, a module with the names that modules import from it and nothing behind them."""
+    libraries = list(folder.glob(f"{NATIVE}.*.so"))
+    if not libraries:
+        return 0
+    names: set[str] = set()
+    for path in folder.joinpath("litellm").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "rust_bridge._native" in text:
+            names |= _imported(text, NATIVE.replace("/", "."))
+    stub = "".join(f"class {name}(Exception): ...\n" for name in sorted(names))
+    folder.joinpath(f"{NATIVE}.py").write_text(stub)
+    return sum(_delete(path) for path in libraries)
+
+
+def _imported(source: str, module: str) -> set[str]:
+    """What a source imports from the module."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    return {alias.name for node in nodes if node.module == module for alias in node.names}
 
 
 def _server_files(proxy: Path) -> Iterator[Path]:

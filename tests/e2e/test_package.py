@@ -18,7 +18,6 @@ IMPORTS = (
     "agentfn",
     "analyst",
     "boto3",
-    "google.auth",  # litellm's Vertex AI models
     "openpyxl",
     "tools",
 )
