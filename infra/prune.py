@@ -38,8 +38,8 @@ FEATURES = {
     "signatures": ("cryptography", "cffi", "pycparser"),
     "vertex": ("google-auth", "pyasn1", "pyasn1-modules", "cryptography", "cffi", "pycparser"),
 }
-"""What only some agents need: `signatures` come with pyjwt, for AGENTFN_AUTH=jwt and signed cards; `vertex` is for models
-of Google's Vertex AI, whose keys are not texts."""
+"""What only some agents need: `signatures` come with pyjwt, for AGENTFN_AUTH=jwt and signed cards; `vertex` is for
+models of Google's Vertex AI, whose keys are not texts."""
 
 CUT = (
     ("**/__pycache__", "compiled again for Lambda's Python"),

@@ -71,6 +71,26 @@ def test_boto3_comes_from_the_runtime() -> None:
     assert re.search(r"^litellm==", prune.wanted(PINS), re.MULTILINE)
 
 
+def test_what_only_some_agents_need_is_left_out_unless_they_ask() -> None:
+    assert not re.search(r"^(cryptography|google-auth)==", prune.wanted(PINS), re.MULTILINE)
+    assert re.search(r"^google-auth==", prune.wanted(PINS, ("vertex",)), re.MULTILINE)
+    signing = "cryptography==1 \\\n    --hash=sha256:aa\npyjwt==2 \\\n    --hash=sha256:bb\n"
+    assert prune.wanted(signing) == signing
+
+
+def test_in_the_place_of_litellms_native_library_comes_a_module_of_bare_names(tmp_path: Path) -> None:
+    bridge = tmp_path / "litellm" / "rust_bridge"
+    bridge.mkdir(parents=True)
+    library = bridge / "_native.abi3.so"
+    library.write_bytes(native(0x3E))
+    tmp_path.joinpath("litellm", "redis.py").write_text("from litellm.rust_bridge._native import Send, Applied\n")
+    assert prune.prune(tmp_path) == {"litellm's native library": 64}
+    assert not library.exists()
+    names: dict[str, Any] = {}
+    exec(bridge.joinpath("_native.py").read_text(), names)
+    assert {"Send", "Applied"} < names.keys()
+
+
 def test_pruning_keeps_what_litellms_client_imports_of_its_server(tmp_path: Path) -> None:
     for name in (
         "litellm/proxy/_types.py",
