@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 
 from e2e.caller import Caller
 from e2e.emulation import ENVIRONMENT, ROOT
+from stubs.doors import AWS, KEY, NAMES
+from stubs.lines import DIALECTS, Dialect, calls, fails, says
+from stubs.providers import Provider
 
 pytestmark = [pytest.mark.timeout(900)]
 
@@ -29,8 +33,9 @@ def package(analyst: Caller) -> Path:
     return ROOT / ".e2e" / "build" / "root" / "Analyst" / "Function"
 
 
-def run(package: Path, code: str) -> str:
+def run(package: Path, code: str, *arguments: str, **variables: str) -> str:
     environment = {
+        **variables,
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
         "PYTHONPATH": f"{package}:{ENVIRONMENT / 'lambda-runtime'}",
@@ -39,7 +44,7 @@ def run(package: Path, code: str) -> str:
         "LITELLM_MODE": "PRODUCTION",
     }
     python = Path(sys.executable).resolve()
-    command = [str(python), "-S", "-c", code]
+    command = [str(python), "-S", "-c", code, *arguments]
     finished = subprocess.run(command, env=environment, cwd="/", capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr[-3000:]
     return finished.stdout
@@ -69,7 +74,7 @@ def test_the_folders_of_laptops_and_tests_stay_out(package: Path) -> None:
 
 def test_pruned_litellm_still_completes_streams_and_counts(package: Path) -> None:
     said = run(package, COMPLETE)
-    assert said.split() == ["whole", "stream", "counted", *(["refused"] * 5)]
+    assert said.split() == ["whole", "stream", "counted", *(["refused"] * 8)]
 
 
 # The last line asks each provider at a port where nobody listens: its request was made, and only sending failed.
@@ -77,8 +82,11 @@ COMPLETE = """
 import asyncio, litellm
 asked = {"messages": [{"role": "user", "content": "hi"}]}
 closed = {"api_base": "http://127.0.0.1:9", "api_key": "none", "max_retries": 0, "num_retries": 0, "timeout": 5}
-aws = {"aws_access_key_id": "none", "aws_secret_access_key": "none", "aws_region_name": "us-east-1"}
-models = ("openai/m", "anthropic/claude-sonnet-4-5", "gemini/m", "mistral/m", "bedrock/anthropic.claude-3-haiku")
+own = {
+    "azure": {"api_version": "2024-10-21"},
+    "bedrock": {"aws_access_key_id": "none", "aws_secret_access_key": "none", "aws_region_name": "us-east-1"},
+}
+models = ("openai/m", "anthropic/claude-sonnet-4-5", "gemini/m", "mistral/m", "ollama_chat/m", "azure/m", "azure_ai/m")
 unsent = (litellm.APIConnectionError, litellm.InternalServerError, litellm.ServiceUnavailableError, litellm.Timeout)
 
 async def main():
@@ -87,15 +95,34 @@ async def main():
     stream = await litellm.acompletion(model="openai/m", mock_response="stream", stream=True, **asked)
     print("".join([chunk.choices[0].delta.content or "" async for chunk in stream]))
     print("counted" if litellm.token_counter(model="gpt-4o", **asked) else "")
-    for model in models:
+    for model in (*models, "bedrock/anthropic.claude-3-haiku"):
         try:
-            await litellm.acompletion(model=model, **asked, **closed, **(aws if model.startswith("bedrock") else {}))
+            await litellm.acompletion(model=model, **asked, **closed, **own.get(model.split("/")[0], {}))
         except unsent:
             print("refused")
 
 litellm.suppress_debug_info = True
 asyncio.run(main())
 """
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_pruned_litellm_speaks_every_dialect(package: Path, dialect: Dialect) -> None:
+    look = calls(("call_1", "look", {}))
+    lines = [says("In France."), look, says("In France."), look, fails(429), fails(401)]
+    code = Path(__file__).with_name("asking.py").read_text()
+    with Provider(*lines) as provider:
+        key = "" if dialect == "bedrock" else KEY
+        told = json.loads(run(package, code, NAMES[dialect], getattr(provider, dialect), key, **AWS))
+        assert provider.refusals == []
+    assert told == {
+        "texts": ["In France.", "", "In France.", ""],
+        "calls": [[], ["look"], [], ["look"]],
+        "tokens": 18,
+        "priced": True,
+        "calls_tools": True,
+        "failures": ["ModelUnavailable", "ModelRefused"],
+    }
 
 
 def test_an_agent_with_a_model_of_its_own_does_without_litellm(steps_package: Path) -> None:
