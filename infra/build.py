@@ -1,6 +1,9 @@
-"""Make the folder that becomes one agent's Lambda package. `sam build` calls this through the agent's Makefile.
+"""Make the folders that become one agent's Lambda package. `sam build` calls this through the agent's Makefile.
 
-    python3.13 infra/build.py functions/analyst <folder to fill> --architecture x86_64
+    python3.13 infra/build.py code functions/analyst <folder to fill>
+    python3.13 infra/build.py dependencies functions/analyst <folder to fill> --architecture x86_64
+
+The code is the function's zip, the dependencies are its layer's: a change of the code uploads kilobytes.
 
 Dependencies are wheels for Lambda's platform, pinned with hashes in the agent's requirements.txt. They are pruned,
 compiled to bytecode and kept in .aws-sam/dependencies until the pins change: Lambda's /var/task is read-only, so
@@ -50,19 +53,23 @@ def main() -> None:
         raise PackageError(f"this is Python {sys.version.split()[0]}; Lambda's bytecode needs {PYTHON}")
     if not source.joinpath("app.py").is_file():
         raise PackageError(f"{source} holds no app.py, so it is no agent")
+    if arguments.part == "code":
+        copy_code(LIBRARY, target / "agentfn", LAPTOP_ONLY)
+        copy_code(source, target, NOT_RUN)
+        report(f"{source.name}-code", _contents(weigh(target)))
+        return
     tree = dependencies(source / "requirements.txt", architecture, tuple(sorted(arguments.features)))
-    shutil.copytree(tree, target, dirs_exist_ok=True)
-    copy_code(LIBRARY, target / "agentfn", LAPTOP_ONLY)
-    copy_code(source, target, NOT_RUN)
+    shutil.copytree(tree, target / "python", dirs_exist_ok=True)  # the runtime looks there: /opt/python
     natives = check_architecture(target, architecture)
-    sizes = weigh(target)
+    sizes = weigh(target / "python")
     lines = [_cut(tree).read_text(), *_contents(sizes), f"{natives} native libraries, all {architecture}"]
     report(f"{source.name}-{architecture}", lines)
-    check_size(sizes)
+    check_size(sizes + code_sizes(source))
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Make the folder that becomes one agent's Lambda package.")
+    parser = argparse.ArgumentParser(description="Make the folders that become one agent's Lambda package.")
+    parser.add_argument("part", choices=("code", "dependencies"))
     parser.add_argument("source", type=Path, help="the agent's folder")
     parser.add_argument("target", type=Path, help="the folder to fill")
     parser.add_argument("--architecture", choices=sorted(MACHINES), default="x86_64")
@@ -124,6 +131,14 @@ def copy_code(source: Path, target: Path, ignored: tuple[str, ...]) -> None:
         shutil.copytree(source, code, ignore=shutil.ignore_patterns(*ignored))
         compile_tree(code)
         shutil.copytree(code, target, dirs_exist_ok=True)
+
+
+def code_sizes(source: Path) -> Counter[str]:
+    """What the function's own zip adds to the layer: Lambda's limit is for both together."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy_code(LIBRARY, Path(scratch) / "agentfn", LAPTOP_ONLY)
+        copy_code(source, Path(scratch), NOT_RUN)
+        return weigh(Path(scratch))
 
 
 def _cut(tree: Path) -> Path:

@@ -25,7 +25,6 @@ LEFT_OUT = {
     "huggingface-hub": HUB_ONLY,
     "hf-xet": HUB_ONLY,
     "fsspec": HUB_ONLY,
-    "httpx2": HUB_ONLY,
     "httpcore2": HUB_ONLY,
     "truststore": HUB_ONLY,
     "tokenizers": "litellm counts with tiktoken when it is absent",
@@ -34,12 +33,15 @@ LEFT_OUT = {
     "proto-plus": "only clients of Google's APIs use it; a2a-sdk names it and imports none of it",
 }
 
+SIGNATURES = ("cryptography", "cffi", "pycparser")
 FEATURES = {
-    "signatures": ("cryptography", "cffi", "pycparser"),
-    "vertex": ("google-auth", "pyasn1", "pyasn1-modules", "cryptography", "cffi", "pycparser"),
+    "signatures": SIGNATURES,
+    "mcp": ("httpx2", *SIGNATURES),
+    "vertex": ("google-auth", "pyasn1", "pyasn1-modules", *SIGNATURES),
 }
-"""What only some agents need: `signatures` come with pyjwt, for AGENTFN_AUTH=jwt and signed cards; `vertex` is for
-models of Google's Vertex AI, whose keys are not texts."""
+IMPLIED = {"pyjwt": "signatures", "mcp": "mcp"}
+"""What only some agents need: `signatures` come with pyjwt, for AGENTFN_AUTH=jwt and signed cards, `mcp` with the
+package of that name; `vertex` is for models of Google's Vertex AI, whose keys are not texts."""
 
 CUT = (
     ("**/__pycache__", "compiled again for Lambda's Python"),
@@ -80,7 +82,7 @@ def wanted(requirements: str, features: tuple[str, ...] = ()) -> str:
 
 def left_out(pinned: set[str], features: tuple[str, ...] = ()) -> set[str]:
     """The distributions that are not installed, for these pins and features."""
-    asked = {*features, *(["signatures"] if "pyjwt" in pinned else [])}
+    asked = {*features, *(feature for name, feature in IMPLIED.items() if name in pinned)}
     kept = {name for feature in asked for name in FEATURES[feature]}
     optional = {name for names in FEATURES.values() for name in names}
     return (LEFT_OUT.keys() | (optional - kept)) & pinned

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from e2e.caller import Caller
-from e2e.emulation import ENVIRONMENT, ROOT
+from e2e.emulation import ROOT
+from e2e.rie import Package
 from stubs.doors import AWS, KEY, NAMES
 from stubs.lines import DIALECTS, Dialect, calls, fails, says
 from stubs.providers import Provider
@@ -28,17 +29,18 @@ IMPORTS = (
 
 
 @pytest.fixture
-def package(analyst: Caller) -> Path:
-    """The folder that the deployed function was made from."""
-    return ROOT / ".e2e" / "build" / "root" / "Analyst" / "Function"
+def package(analyst: Caller) -> Package:
+    """The folders that the deployed function and its layer were made from."""
+    built = ROOT / ".e2e" / "build" / "root" / "Analyst"
+    return Package(built / "Function", built / "Dependencies")
 
 
-def run(package: Path, code: str, *arguments: str, **variables: str) -> str:
+def run(package: Package, code: str, *arguments: str, **variables: str) -> str:
     environment = {
         **variables,
         "PATH": "/usr/bin:/bin",
         "HOME": "/nonexistent",
-        "PYTHONPATH": f"{package}:{ENVIRONMENT / 'lambda-runtime'}",
+        "PYTHONPATH": package.path,
         "PYTHONDONTWRITEBYTECODE": "1",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "LITELLM_MODE": "PRODUCTION",
@@ -51,28 +53,29 @@ def run(package: Path, code: str, *arguments: str, **variables: str) -> str:
 
 
 @pytest.mark.parametrize("module", IMPORTS)
-def test_it_holds_all_that_the_agent_imports(package: Path, module: str) -> None:
+def test_it_holds_all_that_the_agent_imports(package: Package, module: str) -> None:
     run(package, f"import {module}")
 
 
-def test_boto3_is_the_runtimes_own(package: Path) -> None:
+def test_boto3_is_the_runtimes_own(package: Package) -> None:
     assert "lambda-runtime" in run(package, "import boto3; print(boto3.__file__)")
 
 
-def test_everything_in_it_is_compiled_for_lambda(package: Path) -> None:
-    sources = [path for path in package.rglob("*.py") if "__pycache__" not in path.parts]
+def test_everything_in_it_is_compiled_for_lambda(package: Package) -> None:
+    folders = (package.code, package.dependencies)
+    sources = [path for folder in folders for path in folder.rglob("*.py") if "__pycache__" not in path.parts]
     missing = [
         path for path in sources if not path.parent.joinpath("__pycache__", f"{path.stem}.cpython-313.pyc").exists()
     ]
     assert not missing
 
 
-def test_the_folders_of_laptops_and_tests_stay_out(package: Path) -> None:
+def test_the_folders_of_laptops_and_tests_stay_out(package: Package) -> None:
     for name in ("agentfn/cli", "agentfn/local", "agentfn/testing", "events", "tests", "Makefile", "requirements.txt"):
-        assert not (package / name).exists()
+        assert not (package.code / name).exists()
 
 
-def test_pruned_litellm_still_completes_streams_and_counts(package: Path) -> None:
+def test_pruned_litellm_still_completes_streams_and_counts(package: Package) -> None:
     said = run(package, COMPLETE)
     assert said.split() == ["whole", "stream", "counted", *(["refused"] * 8)]
 
@@ -107,7 +110,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_pruned_litellm_speaks_every_dialect(package: Path, dialect: Dialect) -> None:
+def test_pruned_litellm_speaks_every_dialect(package: Package, dialect: Dialect) -> None:
     look = calls(("call_1", "look", {}))
     lines = [says("In France."), look, says("In France."), look, fails(429), fails(401)]
     code = Path(__file__).with_name("asking.py").read_text()
@@ -125,15 +128,22 @@ def test_pruned_litellm_speaks_every_dialect(package: Path, dialect: Dialect) ->
     }
 
 
+def test_a_change_of_the_code_uploads_kilobytes(package: Package) -> None:
+    assert package.code.joinpath("agentfn", "runtime", "stream-wrapper").stat().st_mode & 0o111
+    assert sum(path.stat().st_size for path in package.code.rglob("*") if path.is_file()) < 3_000_000  # before the zip
+
+
 def test_an_agent_with_a_model_of_its_own_does_without_litellm(steps_package: Path) -> None:
-    package = steps_package.parent / "Function"
-    assert package.joinpath("agentfn").is_dir()
-    assert [name for name in ("litellm", "openai", "tiktoken") if package.joinpath(name).exists()] == []
+    code, layer = (steps_package.parent / name for name in ("Function", "Dependencies/python"))
+    assert code.joinpath("agentfn").is_dir()
+    assert [name for name in ("litellm", "openai", "tiktoken") if layer.joinpath(name).exists()] == []
+    both = sum(path.stat().st_size for folder in (code, layer) for path in folder.rglob("*") if path.is_file())
+    assert both < 80 * 1024 * 1024
 
 
 def test_it_can_be_built_for_arm(tmp_path: Path) -> None:
     python = ROOT / ".venv-sam" / "bin" / "python"
-    places = [ROOT / "infra" / "build.py", ROOT / "functions" / "analyst", tmp_path]
+    places = [ROOT / "infra" / "build.py", "dependencies", ROOT / "functions" / "analyst", tmp_path]
     command = [str(python), *map(str, places), "--architecture", "arm64"]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr

@@ -34,7 +34,7 @@ prune, weigh = load("prune"), load("weigh")
 
 
 def build(source: Path, target: Path) -> str:
-    command = [sys.executable, str(ROOT / "infra" / "build.py"), str(source), str(target)]
+    command = [sys.executable, str(ROOT / "infra" / "build.py"), "dependencies", str(source), str(target)]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     assert finished.returncode == 1
     return finished.stderr
