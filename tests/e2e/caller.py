@@ -19,6 +19,7 @@ from a2a.types import (
     Role,
     SendMessageConfiguration,
     SendMessageRequest,
+    StreamResponse,
     Task,
     TaskState,
 )
@@ -71,6 +72,16 @@ class Caller:
 
         return self._with_client(send)
 
+    def stream(self, text: str) -> list[tuple[float, StreamResponse]]:
+        """All that is told of a new task, with the moments at which it came, in seconds of one clock."""
+        message = Message(role=Role.ROLE_USER, message_id=str(uuid.uuid4()), parts=[Part(text=text)])
+
+        async def follow(client: Client) -> list[tuple[float, StreamResponse]]:
+            events = client.send_message(SendMessageRequest(message=message))
+            return [(time.monotonic(), event) async for event in events]
+
+        return self._with_client(follow, streaming=True)
+
     def get(self, task: Task) -> Task:
         return self._with_client(lambda client: client.get_task(GetTaskRequest(id=task.id)))
 
@@ -87,11 +98,11 @@ class Caller:
             task = self.get(task)
         return task
 
-    def _with_client[T](self, action: Callable[[Client], Awaitable[T]]) -> T:
+    def _with_client[T](self, action: Callable[[Client], Awaitable[T]], *, streaming: bool = False) -> T:
         async def run() -> T:
             async with self.http() as http:
                 bindings = [TransportProtocol.JSONRPC.value]
-                config = ClientConfig(streaming=False, httpx_client=http, supported_protocol_bindings=bindings)
+                config = ClientConfig(streaming=streaming, httpx_client=http, supported_protocol_bindings=bindings)
                 client = await ClientFactory(config).create_from_url(self.url)
                 return await action(client)
 

@@ -73,14 +73,20 @@ def steps_package(account: Account) -> Path:
 @pytest.fixture(scope="session")
 def steps(account: Account, storage: str, steps_package: Path) -> Steps:
     """One whose invocations end after 10 seconds, and whose continuations may fail twice."""
-    limits = {"Timeout": "10", "RequestSeconds": "8", "MaxReceives": "2"}
+    limits = {"Timeout": "10", "RequestSeconds": "8", "MaxReceives": "2", "Streaming": "true"}
     return deploy_steps(account, storage, steps_package, "steps", **limits)
 
 
 @pytest.fixture(scope="session")
 def patient_steps(account: Account, storage: str, steps_package: Path) -> Steps:
-    """One as the template has it: an invocation may take 15 minutes."""
-    return deploy_steps(account, storage, steps_package, "patient-steps")
+    """One whose invocations may take 15 minutes, as the template has it."""
+    return deploy_steps(account, storage, steps_package, "patient-steps", Streaming="true")
+
+
+@pytest.fixture(scope="session")
+def published_steps(account: Account, storage: str, steps_package: Path) -> Steps:
+    """One that is made from snapshots, as far as the emulator goes: events take the alias of a version."""
+    return deploy_steps(account, storage, steps_package, "published-steps", SnapStart="PublishedVersions")
 
 
 @pytest.fixture

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from typing import Any
 
 import pytest
 
 from agentfn.a2a.web import PUBLIC
-from agentfn.settings import Settings
+from agentfn.settings import Settings, variable
 from infra.templates import ROOT, load, resources, statements
 
 AGENT = load("infra/agent.yaml")
 PARAMETERS: dict[str, dict[str, Any]] = AGENT["Parameters"]
 (FUNCTION,) = resources(AGENT, "AWS::Serverless::Function").values()
 
-OF_OTHERS = {"LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_MODE"}
+OF_OTHERS = {"LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_MODE", "AWS_LAMBDA_EXEC_WRAPPER"}
+CALLED = {"Fn::If": ["Published", {"Ref": "Function.Alias"}, {"Ref": "Function"}]}
 NEEDED = {
     "AGENT_MODEL",
     "AGENTFN_TABLE",
@@ -32,19 +35,24 @@ def test_every_variable_it_sets_is_one_that_the_code_reads() -> None:
     assert variables >= OF_OTHERS | NEEDED
 
 
-@pytest.mark.parametrize(
-    ("variable", "parameter"),
-    [
-        ("AGENTFN_AUTH", "AuthMode"),
-        ("AGENTFN_PUBLIC_URL", "PublicUrl"),
-        ("AGENTFN_BASE_PATH", "BasePath"),
-        ("AGENTFN_REQUEST_SECONDS", "RequestSeconds"),
-        ("AGENTFN_TASK_DAYS", "TaskDays"),
-    ],
-)
-def test_its_defaults_are_values_that_the_code_takes(variable: str, parameter: str) -> None:
-    needed = dict.fromkeys(NEEDED - {"AGENTFN_AUTH"}, "x")
-    Settings.load({**needed, variable: str(PARAMETERS[parameter]["Default"])})
+def test_its_defaults_are_values_that_the_code_takes() -> None:
+    variables = FUNCTION["Environment"]["Variables"]
+    passed_on = {name: value["Ref"] for name, value in variables.items() if set(value) == {"Ref"}}
+    given = {
+        name: PARAMETERS[ref]["Default"] for name, ref in passed_on.items() if "Default" in PARAMETERS.get(ref, {})
+    }
+    assert len(given) >= 20
+    Settings.load({**dict.fromkeys(NEEDED, "x"), **{name: str(value) for name, value in given.items()}})
+
+
+def test_its_defaults_are_the_codes_own_but_for_what_the_front_door_can() -> None:
+    differing = set()
+    for field, told in Settings.model_fields.items():
+        name = FUNCTION["Environment"]["Variables"].get(variable(field), {}).get("Ref", "")
+        default = str(PARAMETERS.get(name, {}).get("Default", ""))
+        if default and default != str(told.default).lower().removesuffix(".0"):
+            differing.add(field)
+    assert differing == {"request_seconds"}
 
 
 def test_it_is_closed_unless_asked_otherwise() -> None:
@@ -75,20 +83,75 @@ def test_tokens_of_nobody_are_refused_before_anything_is_deployed() -> None:
     assert PARAMETERS["JwtClaim"]["Default"] == Settings.model_fields["jwt_claim"].default
 
 
+def methods() -> dict[tuple[str, str], dict[str, Any]]:
+    paths: dict[str, dict[str, Any]] = AGENT["Resources"]["Api"]["Properties"]["DefinitionBody"]["paths"]
+    return {(path, method): told for path, found in paths.items() for method, told in found.items()}
+
+
 def test_with_iam_every_method_but_the_card_and_health_takes_signed_requests_only() -> None:
     assert AGENT["Conditions"]["Signed"] == {"Fn::Equals": [{"Ref": "AuthMode"}, "iam"]}
-    events = [event["Properties"] for event in FUNCTION["Events"].values() if event["Type"] == "Api"]
-    api = AGENT["Resources"]["Api"]["Properties"]
-    signed = {
-        (path, method): told["x-amazon-apigateway-auth"]["type"]
-        for path, methods in api["DefinitionBody"]["paths"].items()
-        for method, told in methods.items()
+    who = {where: told.get("x-amazon-apigateway-auth") for where, told in methods().items()}
+    assert {where for where, auth in who.items() if auth is None} == {
+        (path, method) for path in PUBLIC for method in ("get", "head")
     }
-    opened = {(event["Path"], event["Method"]) for event in events} - set(signed)
-    assert opened == {(path, "get") for path in PUBLIC}
-    assert all(kind == {"Fn::If": ["Signed", "AWS_IAM", "NONE"]} for kind in signed.values())
-    assert api["MergeDefinitions"]
-    assert api["AlwaysDeploy"]
+    closed = {where: auth for where, auth in who.items() if auth}
+    preflights = {where for where in closed if where[1] == "options"}
+    assert all(closed[where] == {"type": {"Fn::If": ["SignedPreflight", "AWS_IAM", "NONE"]}} for where in preflights)
+    others = set(closed) - preflights
+    assert all(closed[where] == {"type": {"Fn::If": ["Signed", "AWS_IAM", "NONE"]}} for where in others)
+    assert AGENT["Resources"]["Api"]["Properties"]["AlwaysDeploy"]
+
+
+def test_every_method_calls_the_function_in_the_way_that_streaming_needs() -> None:
+    (integration,) = {json.dumps(told["x-amazon-apigateway-integration"]) for told in methods().values()}
+    told = json.loads(integration)
+    _, named = told["uri"]["Fn::Sub"]
+    assert named["Way"] == {"Fn::If": ["Streams", "response-streaming-invocations", "invocations"]}
+    assert named["Version"] == {"Fn::If": ["Streams", "2021-11-15", "2015-03-31"]}
+    assert told["responseTransferMode"] == {"Fn::If": ["Streams", "STREAM", "BUFFERED"]}
+    assert told["timeoutInMillis"] == {"Fn::If": ["Streams", PARAMETERS["Timeout"]["MaxValue"] * 1000, 29_000]}
+
+
+def test_an_agent_that_streams_has_a_client_that_can() -> None:
+    variables = FUNCTION["Environment"]["Variables"]
+    assert variables["AGENTFN_STREAMING"] == {"Ref": "Streaming"}
+    _, wrapper, _ = variables["AWS_LAMBDA_EXEC_WRAPPER"]["Fn::If"]
+    script = ROOT / "shared" / wrapper.removeprefix("/var/task/")
+    assert os.access(script, os.X_OK)
+    assert f"python{FUNCTION['Runtime'].removeprefix('python')}/" in script.read_text()
+
+
+def test_events_take_the_alias_where_snapshots_or_ready_environments_are_wanted() -> None:
+    made = AGENT["Resources"]
+    assert AGENT["Conditions"]["Published"]["Fn::Or"] == [
+        {"Condition": "Provisioned"},
+        {"Fn::Equals": [{"Ref": "SnapStart"}, "PublishedVersions"]},
+    ]
+    for name in ("FunctionContinuations", "FunctionSweepPermission", "FunctionApiPermission"):
+        assert made[name]["Properties"]["FunctionName"] == CALLED
+    arn = {"Fn::If": ["Published", {"Ref": "Function.Alias"}, {"Fn::GetAtt": ["Function", "Arn"]}]}
+    (target,) = made["FunctionSweep"]["Properties"]["Targets"]
+    assert target["Arn"] == arn
+    uri = methods()["/", "post"]["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"][1]
+    assert uri["Called"] == arn
+    assert {"AutoPublishAlias", "SnapStart", "ProvisionedConcurrencyConfig"} <= set(FUNCTION)
+
+
+def test_a_versions_description_holds_what_makes_another_version_and_is_never_too_long() -> None:
+    described = FUNCTION["VersionDescription"]["Fn::Sub"]
+    named = re.findall(r"\$\{(\w+)\}", described)
+    assert {"Model", "Streaming", "SnapStart", "Release"} <= set(named) <= set(PARAMETERS)
+    longest = {name: max(map(len, map(str, _longest(PARAMETERS[name])))) for name in named if name != "Model"}
+    assert sum(longest.values()) + len(named) + 100 <= 256  # a model's name is at most an ARN
+
+
+def _longest(parameter: dict[str, Any]) -> list[Any]:
+    return [*parameter.get("AllowedValues", []), parameter.get("MaxValue", parameter.get("Default", "")), "x" * 12]
+
+
+@pytest.mark.parametrize("rule", ["KeyToSignWith", "OneWayToBeReady"])
+def test_what_excludes_another_is_refused_before_anything_is_deployed(rule: str) -> None:
+    assert AGENT["Rules"][rule]["Assertions"][0]["AssertDescription"]
 
 
 def test_there_is_no_default_model() -> None:
@@ -111,7 +174,7 @@ def test_a_message_stays_hidden_for_as_long_as_a_run_may_take() -> None:
 
 
 def test_one_task_is_one_invocation_and_a_chain_of_them_is_wanted() -> None:
-    source = FUNCTION["Events"]["Continuations"]["Properties"]
+    source = AGENT["Resources"]["FunctionContinuations"]["Properties"]
     assert source["BatchSize"] == 1
     assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert FUNCTION["RecursiveLoop"] == "Allow"
@@ -123,8 +186,7 @@ def test_it_runs_the_python_that_the_package_is_built_for() -> None:
 
 
 def test_the_function_never_refers_to_its_own_api() -> None:
-    own = {name: value for name, value in FUNCTION.items() if name != "Events"}
-    assert '"Api"' not in json.dumps(own)
+    assert '"Api"' not in json.dumps(FUNCTION)
 
 
 def test_no_permission_has_a_star_for_its_resource() -> None:

@@ -10,9 +10,9 @@ import sys
 
 from ministack.app import main
 
-from e2e.emulator import gateway, lambda_runtime, nested_stacks, policies, queue_events
+from e2e.emulator import gateway, lambda_runtime, nested_stacks, policies, queue_events, streaming
 
 if __name__ == "__main__":
-    for lack in (nested_stacks, lambda_runtime, gateway, queue_events, policies):
+    for lack in (nested_stacks, lambda_runtime, streaming, gateway, queue_events, policies):
         lack.put_in()
     sys.exit(main())

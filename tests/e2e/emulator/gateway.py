@@ -1,4 +1,4 @@
-"""API Gateway's own limits and names: the 29 seconds after which it gives up, and the domain in the event."""
+"""API Gateway's own limits and names: when it gives up, after 29 seconds if nothing else is said, and the domain."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def put_in() -> None:
         event["requestContext"] |= {"domainName": domain, "domainPrefix": api_id}
         return event
 
-    async def invoke_within_limit(*arguments: Any, **named: Any) -> Any:
-        call = asyncio.ensure_future(invoke(*arguments, **named))
+    async def invoke_within_limit(integration: dict[str, Any], *arguments: Any, **named: Any) -> Any:
+        call = asyncio.ensure_future(invoke(integration, *arguments, **named))
         running.add(call)
         call.add_done_callback(running.discard)
-        done, _ = await asyncio.wait({call}, timeout=SECONDS)
+        done, _ = await asyncio.wait({call}, timeout=int(integration.get("timeoutInMillis") or SECONDS * 1000) / 1000)
         if done:
             return call.result()
         # As on AWS the function runs on, unheard.

@@ -17,7 +17,15 @@ from ministack.core import lambda_runtime as runtime
 from ministack.services import lambda_svc
 
 # -S keeps the interpreter's own site-packages out: on Lambda there are none.
-BOOTSTRAP = '#!/bin/sh\nexec "$E2E_PYTHON" -S -m awslambdaric "$_HANDLER"\n'
+PYTHON = '#!/bin/sh\nexec {python} -S "$@"\n'
+# A wrapper is given the command of Lambda's own client, and no path to it.
+BOOTSTRAP = """#!/bin/sh
+if [ -n "$AWS_LAMBDA_EXEC_WRAPPER" ]; then
+    exec "$AWS_LAMBDA_EXEC_WRAPPER" "$E2E_PYTHON" /var/runtime/bootstrap.py
+fi
+export PYTHONPATH="$LAMBDA_TASK_ROOT${PYTHONPATH:+:$PYTHONPATH}:$LAMBDA_RUNTIME_DIR"
+exec "$E2E_PYTHON" -m awslambdaric "$_HANDLER"
+"""
 FOR_THE_FUNCTION = ("AWS_LAMBDA_", "_HANDLER", "LAMBDA_TASK_ROOT")
 CREDENTIALS = {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
 
@@ -48,9 +56,8 @@ def _is_python(config: dict[str, Any]) -> bool:
 
 
 def _start_the_runtime_client() -> None:
-    bootstrap = Path(tempfile.gettempdir(), "bootstrap")
-    bootstrap.write_text(BOOTSTRAP)
-    bootstrap.chmod(0o755)
+    _script("python", PYTHON.format(python=Path(sys.executable).resolve()))  # the one behind the environment's link
+    bootstrap = _script("bootstrap", BOOTSTRAP)
     unpack = lambda_svc._provided_runtime_code_dir
     environment = lambda_svc._provided_worker_env
 
@@ -68,6 +75,13 @@ def _start_the_runtime_client() -> None:
     lambda_svc._provided_worker_env = worker_environment
 
 
+def _script(name: str, text: str) -> Path:
+    script = Path(tempfile.gettempdir(), name)
+    script.write_text(text)
+    script.chmod(0o755)
+    return script
+
+
 def _as_on_lambda(config: dict[str, Any], folder: str, offered: dict[str, str]) -> dict[str, str]:
     """Only what Lambda sets and what the template asked for; nothing of the emulator's own environment."""
     asked = (config.get("Environment") or {}).get("Variables") or {}
@@ -79,14 +93,22 @@ def _as_on_lambda(config: dict[str, Any], folder: str, offered: dict[str, str]) 
     return {
         **kept,
         "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": ":".join(_layers(config)),
         "LANG": "en_US.UTF-8",
         "TZ": ":UTC",
         "HOME": "/nonexistent",
         "TMPDIR": tempfile.gettempdir(),
-        "PYTHONPATH": f"{folder}:{os.environ['E2E_LAMBDA_RUNTIME']}",
+        "LAMBDA_RUNTIME_DIR": os.environ["E2E_LAMBDA_RUNTIME"],
+        "AWS_LAMBDA_EXEC_WRAPPER": asked.get("AWS_LAMBDA_EXEC_WRAPPER", "").replace("/var/task", folder),
         "PYTHONDONTWRITEBYTECODE": "1",  # /var/task is read-only
         "AWS_EXECUTION_ENV": f"AWS_Lambda_{config['Runtime']}",
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{config['FunctionName']}",
         "AWS_ENDPOINT_URL": os.environ["AWS_ENDPOINT_URL"],
-        "E2E_PYTHON": str(Path(sys.executable).resolve()),  # the interpreter behind the environment's link
+        "E2E_PYTHON": str(Path(tempfile.gettempdir(), "python")),
     }
+
+
+def _layers(config: dict[str, Any]) -> list[str]:
+    """The folders that are /opt/python on Lambda."""
+    zips = [lambda_svc._resolve_layer_zip(layer) for layer in config.get("Layers") or []]
+    return [str(Path(lambda_svc._docker_extracted_dir(content, "layer"), "python")) for content in zips if content]

@@ -1,0 +1,50 @@
+"""Starts the runtime client: `python -m agentfn.runtime`, with the environment that Lambda sets."""
+
+import logging
+import os
+import signal
+import sys
+
+from aws_lambda_powertools.logging.filters import SuppressFilter
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+
+from agentfn.runtime.api import RuntimeApi
+from agentfn.runtime.fault import Fault
+from agentfn.runtime.loop import RuntimeLoop
+from agentfn.runtime.naming import named
+from agentfn.runtime.snapshot import pass_through
+from agentfn.telemetry import logger
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # threads of tools would hold an orderly end up
+    _log_to_stdout()
+    root = os.environ.get("LAMBDA_TASK_ROOT", ".")
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    api = RuntimeApi(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    try:
+        handler = named(os.environ["_HANDLER"])
+    except Fault as fault:
+        logger.error("the function cannot start: %s: %s", fault.kind, fault, exc_info=fault.__cause__ or fault)
+        api.fail_init(fault)
+        return 1
+    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
+        pass_through(api)
+    RuntimeLoop(api, handler).run()
+    return 0
+
+
+def _log_to_stdout() -> None:
+    """Line by line, as Lambda reads it. What others log comes as JSON too; agentfn's own lines come once."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(LambdaPowertoolsFormatter())
+    handler.addFilter(SuppressFilter(logger.service))
+    logging.getLogger().addHandler(handler)
+    logging.getLogger().setLevel(os.environ.get("AWS_LAMBDA_LOG_LEVEL", "").replace("TRACE", "DEBUG") or "WARNING")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""The handler that a function's configuration names, such as app.handler."""
+
+import importlib
+import sys
+from typing import Any
+
+from agentfn.runtime.fault import Fault, faults
+
+
+def named(handler: str) -> Any:
+    """Raises Fault, in Lambda's own words where it has some: what the module raises while it is imported, too."""
+    module, _, name = handler.rpartition(".")
+    if not module:
+        raise Fault("Runtime.MalformedHandlerName", f"Bad handler '{handler}': it names no module, as app.handler does")
+    if module.partition(".")[0] in sys.builtin_module_names:
+        raise Fault("Runtime.BuiltInModuleConflict", f"Cannot use built-in module {module} as a handler module")
+    found = _imported(module)
+    if not hasattr(found, name):
+        raise Fault("Runtime.HandlerNotFound", f"Handler '{name}' missing on module '{module}'")
+    return getattr(found, name)
+
+
+def _imported(module: str) -> Any:
+    try:
+        with faults():
+            return importlib.import_module(module.replace("/", "."))
+    except Fault as fault:
+        match fault.__cause__:
+            case ImportError():
+                text = f"Unable to import module '{module}': {fault}"
+                raise Fault("Runtime.ImportModuleError", text, fault.frames) from fault
+            case SyntaxError():
+                text = f"Syntax error in module '{module}': {fault}"
+                raise Fault("Runtime.UserCodeSyntaxError", text, fault.frames) from fault
+        raise

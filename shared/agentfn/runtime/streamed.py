@@ -1,0 +1,109 @@
+"""An answer to the Runtime API that is sent while it is made.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html#runtimes-custom-response-streaming and
+https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode-lambda.html
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING, Any
+
+from agentfn.runtime.fault import Fault
+from agentfn.telemetry import logger
+
+if TYPE_CHECKING:
+    from starlette.types import Message
+
+END_OF_HEAD = b"\0" * 8
+PATIENCE = 30.0  # seconds that one part may take to be accepted; the event loop, and leases with it, stands still
+TRAILERS = ("Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body")
+HEADERS = {
+    "Content-Type": "application/vnd.awslambda.http-integration-response",
+    "Lambda-Runtime-Function-Response-Mode": "streaming",
+    "Transfer-Encoding": "chunked",
+    "Trailer": ", ".join(TRAILERS),
+}
+
+
+class StreamedAnswer:
+    """Begins with the message that has the status. `begun` says that this was sent: an error comes too late then."""
+
+    def __init__(self, address: str, path: str, headers: Mapping[str, str]) -> None:
+        self._connection = HTTPConnection(address, timeout=PATIENCE)
+        self._path = path
+        self._headers = {**HEADERS, **headers}
+        self._gone = False
+        self.begun = False
+
+    def send(self, message: "Message") -> None:
+        """One of ASGI's messages. Raises OSError when nobody listens any more."""
+        if self._gone:
+            raise ConnectionAbortedError("the client is gone")
+        try:
+            if message["type"] == "http.response.start":
+                self._begin(head(message))
+            elif body := message.get("body", b""):  # an empty part would be the last one
+                self._part(body)
+        except OSError:
+            self._gone = True
+            raise
+
+    def end(self, fault: Fault | None = None) -> None:
+        """Ends it well, or with the error that broke it off."""
+        try:
+            if not self._gone:
+                self._finish(_trailers(fault) if fault else b"")
+        except (HTTPException, OSError) as error:
+            logger.info("the answer was not taken to its end: %s", error)
+        finally:
+            self._connection.close()
+
+    def _begin(self, first: bytes) -> None:
+        self._connection.putrequest("POST", self._path, skip_accept_encoding=True)
+        for name, value in self._headers.items():
+            self._connection.putheader(name, value)
+        self._connection.endheaders()
+        self.begun = True
+        self._part(first)
+
+    def _part(self, body: bytes) -> None:
+        self._connection.send(b"%x\r\n%b\r\n" % (len(body), body))
+
+    def _finish(self, trailers: bytes) -> None:
+        self._connection.send(b"0\r\n" + trailers + b"\r\n")
+        response = self._connection.getresponse()
+        body = response.read()
+        if response.status != 202:
+            logger.warning("the Runtime API answered %s %s", response.status, body[:500].decode(errors="replace"))
+
+
+def head(message: "Message") -> bytes:
+    """Status and headers as API Gateway and function URLs want them before the first byte.
+
+    The length is left out: how long a stream is, its end says.
+    """
+    cookies: list[str] = []
+    others: dict[str, list[str]] = {}
+    for raw, value in message.get("headers", []):
+        name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
+        if name == "set-cookie":
+            cookies.append(text)
+        elif name != "content-length":
+            others.setdefault(name, []).append(text)
+    told: dict[str, Any] = {
+        "statusCode": message["status"],
+        "headers": {name: values[0] for name, values in others.items() if len(values) == 1},
+        "multiValueHeaders": {name: values for name, values in others.items() if len(values) > 1},
+        "cookies": cookies,
+    }
+    return (
+        json.dumps({name: value for name, value in told.items() if value or name == "headers"}).encode() + END_OF_HEAD
+    )
+
+
+def _trailers(fault: Fault) -> bytes:
+    kind, body = TRAILERS
+    told = base64.b64encode(fault.told()).decode()
+    return f"{kind}: {fault.kind}\r\n{body}: {told}\r\n".encode("latin-1", "replace")
