@@ -153,7 +153,11 @@ def test_a_tool_call_is_forced_on_the_first_step_of_a_fresh_talk_and_never_else(
     model = ScriptedModel(calls("look"), "Done.")
     player.play(model, force_first_tool=True)
     assert [prompt.tool_choice for prompt in model.prompts] == ["required", "auto"]
-    talk = (HI, Turn("assistant", "Hello."), Turn("user", "again"))
+    remembered = (HI, Turn("assistant", "Hello."), Turn("user", "again"))
+    model = ScriptedModel("Done.")
+    player.play(model, *remembered, force_first_tool=True)
+    assert model.prompts[0].tool_choice == "required"
+    talk = (HI, Turn("assistant", "Hello.", usage=Usage(1, 1)), Turn("user", "again"))
     model = ScriptedModel("Done.")
     player.play(model, *talk, force_first_tool=True)
     assert model.prompts[0].tool_choice == "auto"

@@ -163,7 +163,7 @@ class Loop:
 
     def _prompt(self, turns: Sequence[Turn], limit: str) -> Prompt:
         told = [*turns, Turn("user", self.limits.closing(limit))] if limit else turns
-        fresh = len(turns) == 1
+        fresh = turns[-1].role == "user" and all(turn.usage is None for turn in turns)  # nothing that it said itself
         cut = any(file.origin == "hidden" for file in self.workspace.files)  # an output that read_more goes on with
         own = self._readable() if cut else self.tools
         return Prompt(
