@@ -19,11 +19,14 @@ def task(state: str, *artifacts: dict[str, Any], text: str = "") -> dict[str, An
 
 
 class Stranger:
-    """`answers` are results of JSON-RPC calls, or HTTP statuses. `heard` is what came: path and Authorization."""
+    """`answers` are results of JSON-RPC calls, or HTTP statuses; `uploads` are those to other posts, with 201. `heard`
+    is what came: path and Authorization.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.answers: deque[Answer] = deque()
+        self.uploads: deque[Answer] = deque()
         self.files: dict[str, bytes] = {}
         self.heard: list[tuple[str, str]] = []
 
@@ -49,7 +52,12 @@ def stranger() -> Iterator[Stranger]:
 
         def do_POST(self) -> None:
             self._hear()
-            call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path != "/":
+                offer = one.uploads.popleft()
+                self._say(*((offer, b"no") if isinstance(offer, int) else (201, json.dumps(offer).encode())))
+                return
+            call = json.loads(body)
             answer = one.answers.popleft()
             if isinstance(answer, int):
                 self._say(answer, b"busy")

@@ -59,7 +59,7 @@ def test_a_forbidden_address_names_its_part_and_leaves_nothing(play: StageMaker,
 def test_other_addresses_are_a_kind_that_is_not_supported(play: StageMaker, url: str) -> None:
     error = refusal(put(play), {"url": url})
     assert error.code == -32005
-    assert error.message.startswith("part 2: only http(s) addresses and data: URIs are read")
+    assert error.message.startswith("part 2: only http(s) addresses, data: URIs and uploads are read")
 
 
 def test_without_the_tests_permission_this_machine_is_not_reached(play: StageMaker, server: Listener) -> None:

@@ -1,15 +1,22 @@
 """The files of one task."""
 
+import resource
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import requests
 
 from agentfn import File, ToolError
-from agentfn.files import Bucket, TaskFiles
+from agentfn.errors import StorageError
+from agentfn.files import Bucket, TaskFiles, Upload, Uploads
 from agentfn.tools import FileRecord, Link
+from agentfn.wiring import client
 
 PREFIX = "clerk/alice/task-1/"
 
@@ -129,6 +136,126 @@ def test_tools_of_one_turn_may_keep_and_read_at_once(files: TaskFiles) -> None:
         assert sorted(pool.map(work, range(8))) == [f"in{number}".encode() for number in range(8)]
     assert sorted(names(files)) == sorted(["in.txt", "same.txt", *(f"{number}.txt" for number in range(8))])
     assert files.local("same.txt").read_bytes() in {str(number).encode() for number in range(8)}
+
+
+def asked_for(operation: str) -> list[dict[str, Any]]:
+    """The parameters of each such call from now on."""
+    seen: list[dict[str, Any]] = []
+    client("s3").meta.events.register(f"before-parameter-build.s3.{operation}", lambda params, **_: seen.append(params))
+    return seen
+
+
+def test_a_large_file_comes_and_goes_piece_by_piece(files: TaskFiles) -> None:
+    path = files.folder / "large.bin"
+    path.write_bytes(bytes(range(250)) * 80_000)
+    stored, fetched = asked_for("PutObject"), asked_for("GetObject")
+    files.keep(File("large.bin", path))
+    assert stored[0]["Body"].name == str(path)
+    local = files.local("large.bin")
+    assert local.read_bytes() == path.read_bytes()
+    assert [request["Range"].partition("=")[2] for request in fetched] == [
+        "0-8388607", "8388608-16777215", "16777216-"
+    ]  # fmt: skip
+    assert [name.name for name in local.parent.iterdir()] == ["large.bin"]
+
+
+def test_tools_that_ask_for_one_file_at_once_fetch_it_once(files: TaskFiles) -> None:
+    files.attach(File("in.txt", b"in"))
+    fetched = asked_for("GetObject")
+    with ThreadPoolExecutor(8) as pool:
+        paths = set(pool.map(lambda _: files.local("in.txt"), range(8)))
+    assert (len(paths), len(fetched)) == (1, 1)
+
+
+@contextmanager
+def disk_of(size: int) -> Iterator[None]:
+    """No file gets larger: to a program it is as if the disk were full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_file_that_the_disk_does_not_take_is_said_to_be_so_and_leaves_nothing(files: TaskFiles) -> None:
+    files.attach(File("large.bin", bytes(3_000_000)))
+    with disk_of(1_000_000), pytest.raises(ToolError, match=r"large\.bin has 3,000,000 bytes, and the disk .* has "):
+        files.local("large.bin")
+    assert not any(path.is_file() for path in files.folder.parent.rglob("*"))
+    assert files.local("large.bin").stat().st_size == 3_000_000
+
+
+def test_a_file_that_is_larger_than_the_disk_is_not_begun(bucket: Bucket) -> None:
+    record = FileRecord("huge.bin", "application/octet-stream", 10**15, "attached", f"{PREFIX}attached/0")
+    fetched = asked_for("GetObject")
+    with TaskFiles(bucket, PREFIX, [record]) as files, pytest.raises(ToolError, match="more ephemeral storage"):
+        files.local("huge.bin")
+    assert fetched == []
+
+
+def test_a_run_ends_while_a_file_is_still_fetched(bucket: Bucket) -> None:
+    coming, ended = threading.Event(), threading.Event()
+
+    def slow(**_: Any) -> None:
+        coming.set()
+        ended.wait(20)
+
+    with ThreadPoolExecutor(1) as pool:
+        with TaskFiles(bucket, PREFIX) as files:
+            files.attach(File("in.txt", b"in"))
+            client("s3").meta.events.register("before-call.s3.GetObject", slow)
+            late = pool.submit(files.local, "in.txt")
+            assert coming.wait(20)
+            files.keep(File("out.txt", b"out"))
+            root = files.folder.parent
+        assert not root.exists()
+        ended.set()
+        with pytest.raises(ToolError, match="the run that this call belonged to is over"):
+            late.result(20)
+    assert not root.exists()
+
+
+def uploaded(bucket: Bucket, content: bytes, owner: str = "alice", **called: str) -> Upload | None:
+    """What a caller sent past the function, as his message finds it."""
+    uploads = Uploads(bucket, "clerk", owner)
+    upload_id, form = uploads.form("named.csv", "text/csv", 1_000)
+    requests.post(form.url, data=form.fields, files={"file": content}, timeout=5).raise_for_status()
+    assert Uploads(bucket, "clerk", "bob").find(upload_id) is None
+    return uploads.find(upload_id, **called)
+
+
+def test_an_upload_becomes_an_attached_file_without_coming_here(files: TaskFiles, bucket: Bucket) -> None:
+    files.attach(File("named.csv", b"other"))
+    upload = uploaded(bucket, b"a,b")
+    assert upload is not None
+    stored, fetched = asked_for("PutObject"), asked_for("GetObject")
+    record = files.attach(upload)
+    assert (record.name, record.media_type, record.size) == ("named (2).csv", "text/csv", 3)
+    assert record.key.startswith(f"{PREFIX}attached/")
+    assert stored == fetched == []
+    assert files.local("named (2).csv").read_bytes() == b"a,b"
+    assert requests.get(bucket.link(record.key), timeout=5).headers["Content-Disposition"] == (
+        "inline; filename=\"named (2).csv\"; filename*=UTF-8''named%20%282%29.csv"
+    )
+
+
+def test_an_upload_that_was_replaced_or_expired_since_it_was_looked_at_is_not_taken(
+    files: TaskFiles, bucket: Bucket
+) -> None:
+    upload = uploaded(bucket, b"a,b", name="mine.txt", media_type="bad\r\n")
+    assert upload is not None
+    assert (upload.name, upload.kind) == ("mine.txt", "application/octet-stream")
+    conditions = asked_for("CopyObject")
+    client("s3").delete_object(Bucket=bucket._name, Key=upload.held.key)
+    with pytest.raises(StorageError, match="is no longer in the bucket"):
+        files.attach(upload)
+    assert conditions[0]["CopySourceIfMatch"] == upload.held.tag
+    refused = SimpleNamespace(status_code=412), {"Error": {"Code": "PreconditionFailed"}}  # moto does not look
+    client("s3").meta.events.register("before-call.s3.CopyObject", lambda **_: refused)
+    with pytest.raises(StorageError, match="was replaced in the bucket"):
+        files.attach(upload)
+    assert files.records == ()
 
 
 def test_a_produced_file_downloads_under_its_name(files: TaskFiles, bucket: Bucket) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from agentfn.files.uploads import FOLDER
 from agentfn.local.aws import TABLE
 from infra.templates import load
 
 STORAGE = load("infra/storage.yaml")
 AGENT = load("infra/agent.yaml")
+
+
+def rule_of(rule_id: str) -> dict[str, Any]:
+    rules = properties("Bucket")["LifecycleConfiguration"]["Rules"]
+    return next(dict(rule) for rule in rules if rule["Id"] == rule_id)
 
 
 def properties(name: str) -> dict[str, Any]:
@@ -29,8 +36,25 @@ def test_tasks_expire_and_files_only_after_them() -> None:
     of_tasks = AGENT["Parameters"]["TaskDays"]
     assert days["Default"] > of_tasks["Default"]
     assert days["MaxValue"] > of_tasks["MaxValue"]
-    (expiry,) = [rule for rule in properties("Bucket")["LifecycleConfiguration"]["Rules"] if "ExpirationInDays" in rule]
-    assert expiry["ExpirationInDays"] == {"Ref": "FileDays"}
+    assert rule_of("expire-files") == {
+        "Id": "expire-files",
+        "Status": "Enabled",
+        "ExpirationInDays": {"Ref": "FileDays"},
+    }
+
+
+def test_uploads_expire_after_a_day_and_nothing_else_does() -> None:
+    rule = rule_of("expire-uploads")
+    assert (rule["Prefix"], rule["ExpirationInDays"]) == (f"{FOLDER}/", 1)
+    assert not re.fullmatch(AGENT["Parameters"]["AgentName"]["AllowedPattern"], FOLDER), "no agent's files lie there"
+
+
+def test_web_pages_reach_the_files_only_if_they_are_named() -> None:
+    assert STORAGE["Parameters"]["WebOrigins"]["Default"] == ""
+    condition, named, otherwise = properties("Bucket")["CorsConfiguration"]["Fn::If"]
+    assert (condition, otherwise) == ("HasWebOrigins", {"Ref": "AWS::NoValue"})
+    (rule,) = named["CorsRules"]
+    assert (rule["AllowedOrigins"], rule["AllowedMethods"]) == ({"Ref": "WebOrigins"}, ["GET", "POST"])
 
 
 def test_the_bucket_is_private_and_asks_for_tls() -> None:

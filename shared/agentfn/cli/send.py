@@ -15,9 +15,11 @@ from agentfn.cli.download import Folder, Saved, check_output
 from agentfn.cli.progress import WAITS, Progress, rests, state_of, text_of
 from agentfn.cli.screen import Show, Stop, command, harmless, table
 from agentfn.cli.talk import explained, is_passing, talking
+from agentfn.cli.upload import HERE, upload_all
 
 FIRST_WAIT, LONGEST_WAIT, GROWTH = 0.3, 2.0, 1.3  # seconds between two looks at the task
 MOST_MISSES = 5  # looks in a row that may go wrong
+MOST_INSIDE = 4_000_000  # bytes of files in a message: a third is added on the way, and Lambda takes 6 MB
 
 COMPLETED, NOT_COMPLETED, WAITING = 0, 1, 3
 
@@ -57,22 +59,31 @@ def send(
 
 
 def compose(text: str, files: Iterable[Path], task_id: str = "") -> Message:
-    """Raises Stop for a file that cannot be read, and for a message that says nothing."""
+    """Raises Stop for a file that cannot be read, and for a message that says nothing.
+
+    Files that do not fit into it are named by where they are: they have to be uploaded before it is sent.
+    """
     parts = [Part(text=text)] if text.strip() else []
-    parts += [_attached(path) for path in files]
+    left = MOST_INSIDE
+    for path in files:
+        parts.append(_attached(path, left))
+        left -= len(parts[-1].raw)
     if not parts and not task_id:
         raise Stop("there is nothing to send: write a question, or attach a file with --file", 2)
     return Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=parts, task_id=task_id)
 
 
-def _attached(path: Path) -> Part:
+def _attached(path: Path, left: int) -> Part:
+    """`left` is how many bytes the message still takes."""
+    media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     try:
+        if path.is_file() and path.stat().st_size > left:
+            return Part(url=f"{HERE}{path}", filename=path.name, media_type=media_type)
         content = path.read_bytes()
     except OSError as error:
         raise Stop(f"the file {path} cannot be read: {error.strerror}", 2) from None
     if not content:
         raise Stop(f"the file {path} is empty", 2)
-    media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return Part(raw=content, filename=path.name, media_type=media_type)
 
 
@@ -80,6 +91,7 @@ async def _converse(url: str, token: str, message: Message, show: Show) -> Task 
     """The task at rest, or the message that the agent answered with in its place."""
     async with talking(url, token) as (client, card):
         show(f"{harmless(card.name)} at {url}")
+        message = await upload_all(message, url, token, show)
         task = await _begin(client, url, message) if message.parts else Task(id=message.task_id)
         if isinstance(task, Message):
             return task

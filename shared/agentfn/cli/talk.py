@@ -66,9 +66,9 @@ def is_near(url: str) -> bool:
 
 def _no_card(url: str, error: AgentCardResolutionError) -> str:
     if isinstance(error.__cause__, httpx.RequestError):
-        return _unreachable(url, error.__cause__)
+        return unreachable(url, error.__cause__)
     if error.status_code in (401, 403):
-        return _no_entry(error.status_code)
+        return no_entry(error.status_code)
     if error.status_code:
         return f"{url} has no agent card: HTTP {error.status_code}; is it the agent's own URL, stage included?"
     return f"what {url} has for a card is not one: {harmless(str(error.__cause__ or error))}"
@@ -77,20 +77,20 @@ def _no_card(url: str, error: AgentCardResolutionError) -> str:
 def _no_answer(url: str, error: A2AClientError) -> str:
     cause = error.__cause__
     if isinstance(cause, httpx.RequestError):
-        return _unreachable(url, cause)
+        return unreachable(url, cause)
     if isinstance(cause, httpx.HTTPStatusError):
         status = cause.response.status_code
         if status in (401, 403):
-            return _no_entry(status)
+            return no_entry(status)
         if status == 413:
-            return "the message is too large: about 4.4 MB of files fit into one"
+            return "the message is too large: a request takes 6 MB; long text can go as a file"
         return f"the agent answered HTTP {status}: {harmless(cause.response.text[:300])}"
     return f"the agent's answer makes no sense: {harmless(str(error))}"
 
 
-def _unreachable(url: str, cause: httpx.RequestError) -> str:
+def unreachable(url: str, cause: httpx.RequestError) -> str:
     return f"no agent answers at {url} ({harmless(str(cause)) or type(cause).__name__}); does it run?"
 
 
-def _no_entry(status: int) -> str:
+def no_entry(status: int) -> str:
     return f"the agent did not take the token (HTTP {status}); give the right one with --token or AGENTFN_TOKEN"

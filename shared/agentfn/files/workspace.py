@@ -1,5 +1,6 @@
 """The files of one task in one run: in the bucket, and in the run's own folder as far as they were needed."""
 
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterable
@@ -10,9 +11,15 @@ from uuid import uuid4
 
 from agentfn.errors import ToolError
 from agentfn.files.bucket import Bucket
+from agentfn.files.uploads import Upload
 from agentfn.tools import File, FileInfo, FileRecord, Link, Origin
 from agentfn.tools.names import safe_name, safe_type
 from agentfn.tools.records import find_record, free_name
+
+NO_ROOM = (
+    "{name} has {size:,} bytes, and the disk that tools work on has {free:,} left: it cannot be opened. "
+    "The agent's operator can give the function more ephemeral storage"
+)
 
 
 class TaskFiles:
@@ -27,6 +34,7 @@ class TaskFiles:
         self._records = {record.name: record for record in records}
         self._temporary = tempfile.TemporaryDirectory(prefix="task-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}  # by key: one thread fetches a file, others wait for it
         self._closed = False
         self.folder.mkdir()
 
@@ -58,10 +66,10 @@ class TaskFiles:
         record = find_record(self._records, name)
         path = Path(self._temporary.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
         with self._lock:
-            self._check_open()
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(self._bucket.get(record.key))
+            turn = self._turns.setdefault(record.key, threading.Lock())
+        with turn:  # and not that of all files: the run can end while a large one is fetched
+            if self._closed or not path.exists():
+                self._fetch(record, path)
         return path
 
     def keep(self, file: File, *, hidden: bool = False) -> FileRecord:
@@ -74,18 +82,39 @@ class TaskFiles:
             self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
             return self._records[name]
 
-    def attach(self, file: File) -> FileRecord:
-        """A file that came with a message."""
+    def attach(self, file: File | Upload) -> FileRecord:
+        """A file that came with a message, or before it. Raises StorageError for an upload that is gone."""
         return self._store(file, "attached")
 
-    def _store(self, file: File, origin: Origin) -> FileRecord:
-        content, kind = file.read(), safe_type(file.kind)
+    def _fetch(self, record: FileRecord, path: Path) -> None:
+        with self._lock:
+            self._check_open()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            free = shutil.disk_usage(path.parent).free
+        if record.size > free:
+            raise ToolError(NO_ROOM.format(name=record.name, size=record.size, free=free))
+        partial = path.with_name(".partial")
+        try:
+            self._bucket.download(record.key, partial)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            self._check_open()
+            raise ToolError(NO_ROOM.format(name=record.name, size=record.size, free=free)) from error
+        with self._lock:
+            self._check_open()
+            partial.replace(path)
+
+    def _store(self, file: File | Upload, origin: Origin) -> FileRecord:
+        size, kind = file.size, safe_type(file.kind)
         key = f"{self._prefix}{origin}/{uuid4().hex}"
         with self._lock:
             self._check_open()
             name = free_name(self._records, safe_name(file.name), origin)
-        self._bucket.put(key, content, kind, name)
-        record = FileRecord(name, kind, len(content), origin, key)
+        if isinstance(file, Upload):
+            self._bucket.copy(file.held, key, kind, name)
+        else:
+            self._bucket.put(key, file.content, kind, name)
+        record = FileRecord(name, kind, size, origin, key)
         with self._lock:
             self._records[name] = record
         return record

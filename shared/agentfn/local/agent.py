@@ -54,7 +54,7 @@ class LocalAgent:
         self._stack = ExitStack()
         self._doors: Doors | None = None
         self._lock = threading.Lock()
-        self.token = secrets.token_urlsafe(24)
+        self.token = secrets.token_hex(24)
         self.url = ""
 
     def __enter__(self) -> Self:

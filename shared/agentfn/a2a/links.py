@@ -1,0 +1,52 @@
+"""A task's files as a caller gets at them: by a link that was signed just now, and by an address that stays.
+
+The address is the agent's own and has an id in it: `<task's id>.<object's id>`, never a key of the bucket.
+"""
+
+import re
+from collections.abc import Iterable
+from contextvars import ContextVar
+
+from a2a.types import Part, Task
+
+from agentfn.files import Bucket
+from agentfn.outcome import OBJECT
+
+PATH = "/files/"
+ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{32})")
+
+# The agent's address as the caller knows it who is being answered; empty where nobody knows one.
+agent_address: ContextVar[str] = ContextVar("agent_address", default="")
+
+
+def sign(task_id: str, parts: Iterable[Part], bucket: Bucket) -> None:
+    """Gives each part that refers to an object a link, when it dies, and the file's address as one of that task."""
+    for part in parts:
+        if not part.url.startswith(OBJECT):
+            continue
+        key = part.url.removeprefix(OBJECT)
+        link = bucket.sign(key)
+        part.url = link.url
+        part.metadata.update({"expires": f"{link.expires:%Y-%m-%dT%H:%M:%SZ}"})
+        if address := agent_address.get():
+            file_id = f"{task_id}.{key.rsplit('/', 1)[-1]}"
+            part.metadata.update({"agentfn": {"file": f"{address}{PATH}{file_id}"}})
+
+
+def read_id(text: str) -> tuple[str, str] | None:
+    """The ids of task and object; None for what is no id of a file."""
+    found = ID.fullmatch(text)
+    return (found[1], found[2]) if found else None
+
+
+def key_of(task: Task, object_id: str) -> str | None:
+    """The key of a file that the task shows its caller. What is kept for the model alone is in no part."""
+    keys = (part.url.removeprefix(OBJECT) for part in parts_of(task) if part.url.startswith(OBJECT))
+    return next((key for key in keys if key.rsplit("/", 1)[-1] == object_id), None)
+
+
+def parts_of(task: Task) -> Iterable[Part]:
+    for artifact in task.artifacts:
+        yield from artifact.parts
+    for message in task.history:
+        yield from message.parts

@@ -1,0 +1,78 @@
+"""The files of a message as they were written down: what the sdk would read over is found here.
+
+It takes what is no base64 for whatever is left of it, and of two contents of one old file the one it likes.
+"""
+
+import base64
+import binascii
+import json
+from typing import Any
+
+from a2a.server.request_handlers.response_helpers import build_error_response
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import InvalidParamsError
+from starlette.responses import JSONResponse
+
+CONTENTS = ("bytes", "uri", "fileWithBytes", "fileWithUri", "file_with_bytes", "file_with_uri")  # before 1.0
+FOR_URLS = str.maketrans("-_", "+/")
+SENDING = ("/message:send", "/message:stream")
+MARKS = ('"raw"', '"bytes"', '"file"')  # a body without them has no such file
+
+
+def unreadable(path: str, body: str) -> JSONResponse | None:
+    """The answer to a message with such a file. A body that is no message is for others to refuse."""
+    if not (path == "/" or path.endswith(SENDING)) or not any(mark in body for mark in MARKS):
+        return None
+    try:
+        shape = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    for number, part in enumerate(_parts(shape), 1):
+        if wrong := _wrong(part):
+            error = InvalidParamsError(f"part {number}: {wrong}")
+            if path == "/":
+                request_id = shape.get("id")
+                return JSONResponse(
+                    build_error_response(request_id if isinstance(request_id, str | int) else None, error)
+                )
+            return JSONResponse(build_rest_error_payload(error), 400)
+    return None
+
+
+def _parts(shape: Any) -> list[Any]:
+    """Of JSON-RPC, of HTTP, and of HTTP before 1.0."""
+    if not isinstance(shape, dict):
+        return []
+    inner = shape.get("params", shape)
+    message = inner.get("message") if isinstance(inner, dict) else None
+    parts = message.get("parts", message.get("content")) if isinstance(message, dict) else None
+    return parts if isinstance(parts, list) else []
+
+
+def _wrong(part: Any) -> str:
+    if not isinstance(part, dict):
+        return ""
+    file = part.get("file")
+    if not isinstance(file, dict):
+        return _bad_base64(part.get("raw"), strict=False)
+    contents = [name for name in CONTENTS if file.get(name) is not None]
+    if len(contents) != 1:
+        return f"a file has either bytes or a uri; this one has {' and '.join(contents) or 'neither'}"
+    return _bad_base64(file[contents[0]], strict=contents[0] == "bytes") if "ytes" in contents[0] else ""
+
+
+def _bad_base64(content: Any, *, strict: bool) -> str:
+    """Protobuf's readers take base64 for URLs too, and without its end; the one for `bytes` does not. All of them leave
+    out blanks and line ends.
+    """
+    if not isinstance(content, str):
+        return ""
+    text = "".join(content.split())
+    if not strict:
+        text = text.translate(FOR_URLS).rstrip("=")
+        text += "=" * (-len(text) % 4)
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return "the file's content is not valid base64"
+    return ""
