@@ -19,26 +19,34 @@ from agentfn.agent import Agent, Skill
 DEFAULT_SKILL_TAGS = ("agent",)
 
 
-def build_card(agent: Agent, scheme: Scheme, *, streaming: bool, push: bool) -> AgentCard:
+def build_card(agent: Agent, scheme: Scheme, *, streaming: bool, push: bool, extended: bool = False) -> AgentCard:
     """The card without its interfaces, whose address depends on the request.
 
     `scheme` is how callers prove who they are, `streaming` whether the front door can stream, `push` whether it
-    sends push notifications.
+    sends push notifications. An `extended` one names the skills too that are not public.
     """
+    skills = [skill for skill in agent.skills if extended or skill.public]
     card = AgentCard(
         name=agent.name,
         description=agent.description,
         version=agent.version,
-        capabilities=AgentCapabilities(streaming=streaming, push_notifications=push, extended_agent_card=False),
+        capabilities=AgentCapabilities(
+            streaming=streaming, push_notifications=push, extended_agent_card=has_more_to_tell(agent, scheme)
+        ),
         default_input_modes=list(agent.input_modes),
         default_output_modes=list(agent.output_modes),
-        skills=[_skill(skill) for skill in agent.skills or [_only_skill(agent)]],
+        skills=[_skill(skill) for skill in skills or [_only_skill(agent)]],
     )
     if (security := _security(scheme)) is not None:
         card.security_schemes[scheme.name].CopyFrom(security)
         scopes = StringList(list=scheme.scopes)
         card.security_requirements.append(SecurityRequirement(schemes={scheme.name: scopes}))
     return card
+
+
+def has_more_to_tell(agent: Agent, scheme: Scheme) -> bool:
+    """Whether known callers are told of skills that others are not. Where nobody is known, nobody is."""
+    return scheme.name != "none" and any(not skill.public for skill in agent.skills)
 
 
 def card_at(card: AgentCard, url: str) -> AgentCard:

@@ -1,0 +1,23 @@
+"""Which web pages may call the agent from a browser (CORS). None, unless an operator names them."""
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from agentfn.settings import Settings
+
+METHODS = ("GET", "HEAD", "POST", "DELETE")
+READABLE = ("ETag", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Amzn-RequestId")  # for a page's script
+
+
+def with_cors(app: ASGIApp, settings: Settings) -> ASGIApp:
+    """Around everything else: a preflight carries no token, and a page must be able to read what an error says."""
+    if not settings.origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=settings.origins,
+        allow_methods=METHODS,
+        allow_headers=("*",),
+        allow_credentials=settings.cors_credentials,
+        expose_headers=READABLE,
+    )

@@ -1,0 +1,117 @@
+"""The agent's own private keys: what it signs with, and what others check its signatures with."""
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from agentfn.errors import ConfigurationError
+from agentfn.telemetry import logger
+
+FRESH_SECONDS = 300.0
+LEAST_RSA = 2048  # bits
+PEM = re.compile(r"-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
+WANTED = "wanted are private keys in PEM, without a passphrase: EC on P-256, RSA of 2048 bits or more, or Ed25519"
+MISSING = (
+    "{variable} is set, which needs the packages of agentfn's extra `jwt` (pyjwt and cryptography): add them to the "
+    "agent's requirements.txt, or `pip install 'agentfn[jwt]'`"
+)
+MEMBERS = {"ES256": ("crv", "kty", "x", "y"), "RS256": ("e", "kty", "n"), "EdDSA": ("crv", "kty", "x")}  # RFC 7638
+
+
+@dataclass(frozen=True)
+class Key:
+    """`id` is the thumbprint of RFC 7638; `public` is the JSON Web Key that is published."""
+
+    id: str
+    algorithm: str
+    private: Any = field(repr=False, compare=False)
+    public: dict[str, str] = field(repr=False, compare=False)
+
+
+class KeyRing:
+    """The first key signs; all are published, so that signatures of the one before hold while keys are rotated.
+
+    `read` gives their PEM text, one after the other; it may block. `variable` is the setting that an operator looks
+    at. Raises ConfigurationError where the packages of the extra `jwt` are not there.
+    """
+
+    def __init__(self, read: Callable[[], str], variable: str, clock: Callable[[], float] = time.monotonic) -> None:
+        if not (find_spec("jwt") and find_spec("cryptography")):
+            raise ConfigurationError(MISSING.format(variable=variable))
+        self._read = read
+        self._variable = variable
+        self._clock = clock
+        self._keys: tuple[Key, ...] = ()
+        self._read_at = -FRESH_SECONDS
+
+    def load(self) -> tuple[Key, ...]:
+        """Reads them now. Raises ConfigurationError for a text that holds none, or one that is of no use."""
+        try:
+            self._keys = read_keys(self._read())
+        except ValueError as error:
+            raise ConfigurationError(f"{self._variable}: {error}") from None
+        self._read_at = self._clock()
+        return self._keys
+
+    async def keys(self) -> tuple[Key, ...]:
+        """Keys that are known stay known when they cannot be read again; without any, the failure is raised."""
+        if self._clock() - self._read_at < FRESH_SECONDS:
+            return self._keys
+        try:
+            return await asyncio.to_thread(self.load)
+        except (ConfigurationError, BotoCoreError, ClientError):
+            if not self._keys:
+                raise
+            self._read_at = self._clock()
+            logger.exception("the signing keys could not be read again; those from before still sign")
+            return self._keys
+
+
+def read_keys(text: str) -> tuple[Key, ...]:
+    """All keys of a text, in its order. Line ends may be written as `\\n`. Raises ValueError, which quotes nothing."""
+    blocks = [match.group() for match in PEM.finditer(text.replace("\\n", "\n"))]
+    if not blocks:
+        raise ValueError(f"holds no key; {WANTED}")
+    keys = [_key(block, number) for number, block in enumerate(blocks, 1)]
+    return tuple({key.id: key for key in keys}.values())
+
+
+def _key(block: str, number: int) -> Key:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        private = load_pem_private_key(block.encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # it may quote the text; TypeError: there is a passphrase
+        raise ValueError(f"key {number} cannot be read; {WANTED}") from None
+    algorithm, whole = _described(private)
+    if algorithm is None:
+        raise ValueError(f"key {number} is of another kind; {WANTED}")
+    public = {name: str(whole[name]) for name in MEMBERS[algorithm]}
+    canonical = json.dumps(public, sort_keys=True, separators=(",", ":")).encode()
+    thumbprint = base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).decode().rstrip("=")
+    return Key(thumbprint, algorithm, private, {**public, "kid": thumbprint, "use": "sig", "alg": algorithm})
+
+
+def _described(private: Any) -> tuple[str | None, dict[str, Any]]:
+    """The algorithm that a key signs with, and its public half as a JSON Web Key."""
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+    from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+
+    match private:
+        case ec.EllipticCurvePrivateKey() if isinstance(private.curve, ec.SECP256R1):
+            return "ES256", ECAlgorithm.to_jwk(private.public_key(), as_dict=True)
+        case rsa.RSAPrivateKey() if private.key_size >= LEAST_RSA:
+            return "RS256", RSAAlgorithm.to_jwk(private.public_key(), as_dict=True)
+        case ed25519.Ed25519PrivateKey():
+            return "EdDSA", OKPAlgorithm.to_jwk(private.public_key(), as_dict=True)
+    return None, {}
