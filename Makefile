@@ -12,11 +12,11 @@ QUESTION_librarian := How did the planning board vote on the rezoning of Mill St
 QUESTION = $(QUESTION_$(AGENT))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check static format lint types imports templates e2e chaos build bench mutants lock sam \
-	emulator clean
+.PHONY: help install demo test check static format lint types imports templates e2e conformance chaos build bench \
+	mutants lock sam emulator testbed clean
 
 help: ## Shows this.
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 install: $(VENV)/.ready ## Makes the virtual environment .venv with everything for development in it.
 
@@ -58,6 +58,9 @@ templates: $(VENV)/.ready
 e2e: $(VENV)/.ready sam emulator ## Deploys to an emulator on this machine and talks to the agents over HTTP.
 	@$(BIN)/python -m pytest tests/e2e -o addopts= -o timeout=1200 -v --import-mode=importlib
 
+conformance: $(VENV)/.ready testbed ## Runs A2A's conformance suites and three client libraries against the test agent. Needs Node.js 20.
+	@$(BIN)/python -m pytest tests/conformance/all_suites.py -o addopts= -o timeout=600 -v --import-mode=importlib
+
 chaos: $(VENV)/.ready ## Kills, freezes and starves a thousand tasks, and looks whether any was lost. About a quarter of an hour.
 	@PYTHONPATH=tests $(BIN)/python -m chaos --tasks 1000 --faults 1000
 
@@ -91,5 +94,8 @@ sam:
 emulator:
 	@$(PYTHON) infra/tools.py emulator
 
+testbed:
+	@$(PYTHON) infra/tools.py testbed old-client js-client
+
 clean: ## Removes what was made, the virtual environments too.
-	rm -rf .venv .venv-* .aws-sam .e2e demo-output .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* .aws-sam .e2e tests/conformance/clients/js/node_modules demo-output .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

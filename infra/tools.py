@@ -1,7 +1,10 @@
-"""Set up the tools that build, deploy and emulate, each in an environment of its own, once.
+"""Set up the tools that build, deploy, emulate and check conformance, each in an environment of its own, once.
 
     python3.13 infra/tools.py sam         .venv-sam: the AWS SAM CLI
     python3.13 infra/tools.py emulator    .venv-emulator: the AWS emulator of the end-to-end tests, and Lambda's runtime
+    python3.13 infra/tools.py testbed     .venv-testbed: the conformance suites, and a client of protocol 1.0
+    python3.13 infra/tools.py old-client  .venv-old-client: the last client library of protocol 0.3
+    python3.13 infra/tools.py js-client   node_modules beside the JavaScript client; needs Node.js and npm
 
 They are not in .venv because their pins and the library's would bind each other. An environment is made again when its
 pins change.
@@ -27,18 +30,27 @@ ENVIRONMENTS = {
         ROOT / "tests" / "e2e" / "requirements.txt",
         ROOT / "tests" / "e2e" / "lambda-runtime.txt",
     ),
+    "testbed": (ROOT / ".venv-testbed", ROOT / "tests" / "conformance" / "testbed.txt", None),
+    "old-client": (ROOT / ".venv-old-client", ROOT / "tests" / "conformance" / "old.txt", None),
 }
 """Tool -> its environment, its pins, and the pins of the folder `lambda-runtime` in it."""
+
+PACKAGES = {"js-client": ROOT / "tests" / "conformance" / "clients" / "js"}
+"""Tool -> the folder of its package.json."""
 
 
 def main() -> None:
     wanted = sys.argv[1:]
     if sys.version_info[:2] != PYTHON:
         sys.exit(f"tools: Python {PYTHON[0]}.{PYTHON[1]} is needed, as on Lambda; this is {sys.version.split()[0]}")
-    if not wanted or not set(wanted) <= set(ENVIRONMENTS):
-        sys.exit(f"tools: name one or more of {', '.join(ENVIRONMENTS)}")
+    known = [*ENVIRONMENTS, *PACKAGES]
+    if not wanted or not set(wanted) <= set(known):
+        sys.exit(f"tools: name one or more of {', '.join(known)}")
     for name in wanted:
-        set_up(*ENVIRONMENTS[name])
+        if name in ENVIRONMENTS:
+            set_up(*ENVIRONMENTS[name])
+        else:
+            set_up_package(PACKAGES[name])
 
 
 def set_up(environment: Path, pins: Path, runtime_pins: Path | None) -> None:
@@ -56,6 +68,19 @@ def set_up(environment: Path, pins: Path, runtime_pins: Path | None) -> None:
         target = str(environment / "lambda-runtime")
         run([*install, "--no-deps", "--no-warn-conflicts", "--target", target, "--requirement", str(runtime_pins)])
     mark.write_text(digest)  # last, so that an interrupted set-up is done again
+
+
+def set_up_package(folder: Path) -> None:
+    digest = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    mark = folder / "node_modules" / MARK
+    if mark.is_file() and mark.read_text() == digest:
+        return
+    npm = shutil.which("npm")
+    if not npm or not shutil.which("node"):
+        sys.exit("tools: node and npm are not on the PATH; install Node.js 20 or later, which brings both")
+    sys.stderr.write(f"tools: making {folder.relative_to(ROOT)}/node_modules from package-lock.json\n")
+    run([npm, "ci", "--silent", "--ignore-scripts", "--engine-strict", "--prefix", str(folder)])
+    mark.write_text(digest)
 
 
 def run(command: list[str]) -> None:

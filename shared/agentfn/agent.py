@@ -21,13 +21,14 @@ Instructions = str | Path | Callable[[str], str]
 
 @dataclass(frozen=True)
 class Skill:
-    """One thing that an agent is good at, as its card tells."""
+    """One thing that an agent is good at, as its card tells. One that is not `public` is told to known callers only."""
 
     id: str
     name: str
     description: str
     tags: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
+    public: bool = True
 
 
 class Work(Protocol):
@@ -38,7 +39,7 @@ class Work(Protocol):
 
     @property
     def skill(self) -> str:
-        """The id of the skill that the message names; empty where it names none."""
+        """The id of the skill that the message names, or that the router picked; empty for the default."""
 
     @property
     def message(self) -> str:
@@ -145,7 +146,8 @@ class Agent:
     async def execute_skill(self, skill_id: str, message: str, task: Work) -> AsyncGenerator[Any]:
         """How the agent does one skill: by default, the loop with all its tools. Override it to do otherwise.
 
-        `skill_id` is empty where the message names none. Yields the loop's events; the last one is a Final.
+        `skill_id` is empty where neither the message nor a router names one. Yields the loop's events; the last one is
+        a Final.
         """
         async with contextlib.aclosing(task.play()) as events:
             async for event in events:

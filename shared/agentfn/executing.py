@@ -25,6 +25,7 @@ from a2a.types import (
 
 from agentfn.caller import Caller
 from agentfn.errors import AgentfnError
+from agentfn.exact import plain
 from agentfn.files import Bucket
 from agentfn.journal import Journal
 from agentfn.outcome import OBJECT, file_part, with_status
@@ -118,11 +119,11 @@ async def _request(journal: Journal, bucket: Bucket) -> RequestContext:
     """What the sdk's own handler would give it: the user's last message, with its files as they were sent."""
     head = journal.head
     said = next(message for message in reversed(head.task.history) if message.role == Role.ROLE_USER)
-    message = Message()
-    message.CopyFrom(said)
+    message = plain(said)
     for part in message.parts:
         if part.url.startswith(OBJECT):
             content = await asyncio.to_thread(bucket.get, part.url.removeprefix(OBJECT))
             part.CopyFrom(Part(raw=content, filename=part.filename, media_type=part.media_type))
     context = ServerCallContext(user=Caller(head.owner))
-    return RequestContext(context, SendMessageRequest(message=message), head.task.id, head.task.context_id, head.task)
+    task = plain(head.task)
+    return RequestContext(context, SendMessageRequest(message=message), task.id, task.context_id, task)

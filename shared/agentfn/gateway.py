@@ -2,10 +2,12 @@
 
 import base64
 import binascii
+import re
 from typing import Any
 
 Event = dict[str, Any]
 
+HOST = re.compile(r"[^:]*(:\d{1,5})?", re.ASCII)  # Mangum breaks at any other, and at a port that is no number
 NO_JSON = "not base64 and not text"  # a body that fails as what it is: a parse error, whatever the route
 
 
@@ -30,7 +32,7 @@ def settled(event: Event, base_path: str) -> Event:
     A REST API leaves the stage out of the path, an HTTP API puts it in; a base path mapping stays in both.
     """
     path = _own_path(event, base_path)
-    settled = {**event, **_text_body(event)}
+    settled = {**event, **_readable_headers(event), **_text_body(event)}
     if _is_v2(event):
         http = {**event["requestContext"]["http"], "path": path}
         return settled | {"rawPath": path, "requestContext": {**event["requestContext"], "http": http}}
@@ -75,6 +77,20 @@ def _text_body(event: Event) -> Event:
     except (binascii.Error, ValueError):  # UnicodeDecodeError is a ValueError
         text = NO_JSON
     return {"body": text, "isBase64Encoded": False}
+
+
+def _readable_headers(event: Event) -> Event:
+    """Without what says nothing to us, and is sent to break things: which port was called, and hosts that are none."""
+    headers = {name: value for name, value in (event.get("headers") or {}).items() if _readable(name, value)}
+    several = {
+        name: values for name, values in (event.get("multiValueHeaders") or {}).items() if _readable(name, *values)
+    }
+    return {"headers": headers, "multiValueHeaders": several}
+
+
+def _readable(name: str, *values: str) -> bool:
+    name = name.lower()
+    return name != "x-forwarded-port" and (name != "host" or (len(values) == 1 and bool(HOST.fullmatch(values[0]))))
 
 
 def _headers(event: Event) -> dict[str, str]:

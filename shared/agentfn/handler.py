@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mangum import Mangum
 from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
-from agentfn.a2a import AgentRequests, Delivering, Pushing, web_app
+from agentfn.a2a import AgentRequests, Cards, Delivering, Notary, Pushing, file_routes, web_app
 from agentfn.agent import Agent
 from agentfn.continuations import Announcement, Continuation, read_message
 from agentfn.deadline import Deadline, LambdaContext
@@ -19,9 +19,10 @@ from agentfn.executing import Executing
 from agentfn.files import Fetcher
 from agentfn.gateway import Event, address, is_http, is_queue, is_sweep, settled
 from agentfn.settings import Settings
+from agentfn.starting import get_ready
 from agentfn.store.pushes import Pushes
 from agentfn.telemetry import logger
-from agentfn.wiring import door_for, runner_for, sweep_for
+from agentfn.wiring import door_for, keys_for, runner_for, sweep_for, tools_for
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
@@ -42,7 +43,9 @@ def serve(
     Reads the environment once. Raises ConfigurationError, naming the variable, where something needed is not there.
     """
     executing = Executing(executor, repeatable) if executor is not None else None
-    return Doors(agent, settings or Settings.load(os.environ), executing)
+    doors = Doors(agent, settings or Settings.load(os.environ), executing)
+    get_ready(None if executing else doors._runner.model)
+    return doors
 
 
 class Doors:
@@ -58,10 +61,13 @@ class Doors:
         self._runner = runner_for(agent, settings, executor)
         self._sweep = sweep_for(self._runner)
         pushes, poster = Pushes(self._runner.tasks), Fetcher.of(settings)
-        self._delivering = Delivering(self._runner, pushes, poster)
+        door, ring = door_for(agent, settings), keys_for(settings)
+        cards = Cards(agent, door.scheme, settings, ring)
+        notary = Notary(ring) if ring and settings.push_signed else None
+        self._delivering = Delivering(self._runner, pushes, poster, notary)
         pushing = Pushing(self._runner, pushes, poster) if settings.push else None
-        self._requests = requests = AgentRequests(self._runner, pushing)
-        self._app = web_app(agent, requests, door_for(agent, settings), settings)
+        self._requests = requests = AgentRequests(self._runner, cards, pushing)
+        self._app = web_app(agent, requests, door, settings, cards, tools_for(self._runner), file_routes(self._runner))
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self._mangum = Mangum(
@@ -94,8 +100,9 @@ class Doors:
 
     def close(self) -> None:
         """For those who serve more than one in a process; Lambda never does."""
-        if litellm := sys.modules.get("agentfn.models.litellm"):  # its clients belong to the loop
-            self._loop.run_until_complete(litellm.close())
+        for name in ("connections", "litellm"):  # models' clients belong to the loop
+            if clients := sys.modules.get(f"agentfn.models.{name}"):
+                self._loop.run_until_complete(clients.close())
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 

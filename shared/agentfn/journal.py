@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from a2a.types import StreamResponse, Task
 from botocore.exceptions import BotoCoreError, ClientError
@@ -11,13 +11,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from agentfn.continuations import Continuation, Continuations
 from agentfn.deadline import Deadline
 from agentfn.files import TaskFiles
-from agentfn.loop import Event, Progress, Result
 from agentfn.models import Turn
 from agentfn.outcome import ended, failed, progressed
 from agentfn.store import Head, Tasks
 from agentfn.store.head import TERMINAL, WAITING
 from agentfn.telemetry import logger
 from agentfn.tools import File, FileRecord
+
+if TYPE_CHECKING:
+    from agentfn.loop import Event, Result
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,17 @@ class Journal:
     _progress: str = ""
     _hidden_until: float = 0.0
 
-    async def note(self, event: Event) -> None:
+    async def note(self, event: "Event") -> None:
         """Keeps what the event brings; at once, where it is urgent."""
         self._turns += event.turns
+        from agentfn.loop import Progress
+
         if isinstance(event, Progress):
             self._progress = event.text
         if event.urgent:
             await self._save()
 
-    async def end(self, result: Result) -> None:
+    async def end(self, result: "Result") -> None:
         """The last write of a task, or of a run that waits for its user: state, files and lease in one."""
         task, events = ended(self.head.task, result, self.files.records)
         await self._write(events, task=task, held=False)

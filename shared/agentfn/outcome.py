@@ -1,15 +1,17 @@
 """A loop's result as the state of an A2A task."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from a2a.types import Artifact, Message, Part, Role, StreamResponse, Task, TaskState, TaskStatus
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.loop import Result
 from agentfn.store.events import artifact_event, now, status_event
 from agentfn.tools import FileRecord
+
+if TYPE_CHECKING:
+    from agentfn.loop import Result
 
 OBJECT = "object:"  # scheme of a part's address in storage: the key follows, and each read signs a link for it
 
@@ -53,7 +55,7 @@ def failed(task: Task, reason: str) -> tuple[Task, list[StreamResponse]]:
     return changed, [status_event(changed)]
 
 
-def ended(task: Task, result: Result, records: Iterable[FileRecord]) -> tuple[Task, list[StreamResponse]]:
+def ended(task: Task, result: "Result", records: Iterable[FileRecord]) -> tuple[Task, list[StreamResponse]]:
     """The task as the result leaves it, and the events of that: its artifacts, then its status.
 
     `records` are the files of the task; those that the result names become artifacts.
@@ -84,7 +86,7 @@ def file_part(record: FileRecord) -> Part:
     return Part(url=record.url or OBJECT + record.key, filename=record.name, media_type=record.media_type)
 
 
-def _summary(result: Result) -> dict[str, Any]:
+def _summary(result: "Result") -> dict[str, Any]:
     """What the caller may like to know of how the answer came about."""
     summary: dict[str, Any] = {"finish_reason": result.finish_reason, "steps": result.total_steps}
     if result.partial:

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -15,13 +16,16 @@ from agentfn.errors import AgentfnError, ConflictError
 from agentfn.executing import TOO_LONG, Executing
 from agentfn.files import Bucket, TaskFiles
 from agentfn.journal import Journal, Lease
-from agentfn.loop import Loop, LoopLimits, Result
+from agentfn.loop.limits import LoopLimits
 from agentfn.models import Model, Turn
 from agentfn.settings import Settings
 from agentfn.store import Head, Tasks
 from agentfn.telemetry import logger
 from agentfn.tools.calling import Slots
-from agentfn.work import TaskWork
+
+if TYPE_CHECKING:
+    from agentfn.loop import Result
+    from agentfn.work import TaskWork
 
 WATCH_SECONDS = 2.0
 GRACE = 0.5  # seconds past the deadline that a loop gets to notice it
@@ -39,7 +43,9 @@ STUCK = (
 
 @dataclass(frozen=True)
 class Runner:
-    """`model` is called when the first question is asked, not before. An `executor` works in the place of the loop."""
+    """`model` is called when the first question is asked, not before. An `executor` works in the place of the loop.
+    `router` is the model that chooses among the agent's skills, where one does.
+    """
 
     agent: Agent
     settings: Settings
@@ -50,6 +56,7 @@ class Runner:
     limits: LoopLimits
     slots: Slots
     executor: Executing | None = None
+    router: Callable[[], Model] | None = None
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
 
     async def resume(self, message: Continuation, deadline: Deadline) -> None:
@@ -139,7 +146,9 @@ class Runner:
             async with asyncio.timeout(GRACE):
                 await self.executor.cancel(journal, self.bucket)
 
-    async def _raced(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> Result | None:
+    async def _raced(
+        self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool
+    ) -> "Result | None":
         """The loop against the deadline, and against whoever else may write to the task.
 
         None where there is nothing left to write: the task was lost to somebody else, or an executor ended it.
@@ -155,17 +164,27 @@ class Runner:
             if watching.done():
                 watching.result()
                 return None
-            return Result("suspended", finish_reason=CUT_OFF)
+            return _suspended(CUT_OFF)
         finally:
             for task in (playing, watching):
                 task.cancel()
             await asyncio.wait({playing, watching}, timeout=1.0)
 
-    async def _play(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> Result | None:
+    async def _play(
+        self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool
+    ) -> "Result | None":
         if self.executor is not None:
             await self.executor.play(journal, self.bucket, interrupted=interrupted)
             return None
-        return await self._work(journal, turns, deadline, interrupted).done_by(self.agent)
+        from agentfn.loop.asking import OutOfTime
+
+        work = self._work(journal, turns, deadline, interrupted)
+        try:
+            if self.router is not None:
+                await work.route(self.agent, self.router)
+        except OutOfTime as pause:
+            return _suspended("out_of_time", pause.resume_in)
+        return await work.done_by(self.agent)
 
     async def _watch(self, journal: Journal) -> None:
         """Returns when somebody else has written to the task; keeps the lease until then."""
@@ -186,7 +205,10 @@ class Runner:
         with contextlib.suppress(ConflictError):
             await journal.fail(reason)
 
-    def _work(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> TaskWork:
+    def _work(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> "TaskWork":
+        from agentfn.loop import Loop  # not before a task runs: the read side is to start fast
+        from agentfn.work import TaskWork
+
         agent = self.agent
         loop = Loop(
             model=self.model(),
@@ -204,3 +226,9 @@ class Runner:
             suspends=True,
         )
         return TaskWork(journal, turns, loop, self.settings.max_parallel_loops, interrupted)
+
+
+def _suspended(reason: str, resume_in: float = 0.0) -> "Result":
+    from agentfn.loop import Result
+
+    return Result("suspended", finish_reason=reason, resume_in=resume_in)

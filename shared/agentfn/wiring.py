@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 from agentfn.a2a.bearer import BearerTokens
 from agentfn.a2a.caller import Door, OpenDoor
 from agentfn.a2a.iam import SignedRequests
-from agentfn.a2a.jwt import SignedTokens, Terms
-from agentfn.a2a.keyset import Fetch, KeySet, discovery_of, fetch_https
+from agentfn.a2a.keyring import KeyRing
 from agentfn.agent import Agent
 from agentfn.continuations import Announcement, Continuations, DeadLetters
 from agentfn.errors import ConfigurationError
 from agentfn.executing import Executing
 from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
-from agentfn.loop.asking import Patience
-from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.loop.limits import RESERVED, Patience
 from agentfn.models import Model
+from agentfn.models.choosing import opening
 from agentfn.runner import Runner
 from agentfn.settings import Settings
 from agentfn.store import Head, Table, Tasks
@@ -30,6 +29,10 @@ from agentfn.tools.calling import Slots, ToolLimits
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+    from agentfn.a2a.jwt import SignedTokens
+    from agentfn.a2a.keyset import Fetch
+    from agentfn.mcp import ToolServer
+
 SOON = 1.0  # seconds
 NO_MODEL = (
     "no model: set AGENT_MODEL, for example AGENT_MODEL=anthropic/claude-sonnet-4-5 with AGENT_MODEL_API_KEY, or "
@@ -39,7 +42,10 @@ NO_MODEL = (
 
 def runner_for(agent: Agent, settings: Settings, executor: Executing | None = None) -> Runner:
     """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
-    Registry([*LIFECYCLE, *agent.registry])
+    if RESERVED & {tool.name for tool in agent.registry}:
+        from agentfn.loop.lifecycle import LIFECYCLE
+
+        Registry([*LIFECYCLE, *agent.registry])  # which says what is wrong
     bucket = Bucket(_s3, settings.bucket, settings.link_seconds)
     table = Table(lambda: client("dynamodb"), settings.table)
     tasks = Tasks(table, Payloads(bucket), agent.name, settings.task_days)
@@ -55,6 +61,7 @@ def runner_for(agent: Agent, settings: Settings, executor: Executing | None = No
         limits=limits_of(settings),
         slots=Slots(settings.max_process_tools),
         executor=executor,
+        router=router_for(agent, settings) if executor is None else None,
     )
 
 
@@ -69,26 +76,45 @@ def sweep_for(runner: Runner) -> Sweep:
 
 
 def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
-    """The agent's own model of that name, else litellm's."""
-    name = settings.agent_model
+    """The agent's own model of that name, else that of the door which fits the name, or is asked for.
+
+    Raises ConfigurationError where there is no such door.
+    """
+    name, base = settings.agent_model, settings.agent_model_api_base
     if not name:
         raise ConfigurationError(NO_MODEL)
     if name in agent.models:
         logger.info("model %s of the agent's own", name)
         return agent.models[name]
-    if "/" not in name and not settings.agent_model_api_base:
+    if "/" not in name and not base and settings.agent_model_door == "auto":
         own = ", ".join(agent.models) or "none of its own"
         logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
+    return opening(name, door=settings.agent_model_door, key=_model_key(settings), base=base)
+
+
+def router_for(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
+    """What chooses among the agent's skills: a model of its own of that name, else litellm's. None where nothing does.
+
+    Without a key of its own it gets the agent's model's.
+    """
+    name = settings.router_llm_model
+    if not name or len(agent.skills) < 2:
+        return None
+    if name in agent.models:
+        return functools.cache(agent.models[name])
+    own = settings.router_llm_api_key
 
     def make() -> Model:
         from agentfn.models.litellm import LitellmModel
 
-        return LitellmModel(name, key=_model_key(settings), base=settings.agent_model_api_base)
+        return LitellmModel(
+            name, key=own.get_secret_value if own else _model_key(settings), base=settings.router_llm_api_base
+        )
 
-    return make
+    return functools.cache(make)
 
 
-def door_for(agent: Agent, settings: Settings, fetch: Fetch = fetch_https) -> Door:
+def door_for(agent: Agent, settings: Settings, fetch: "Fetch | None" = None) -> Door:
     """Raises ConfigurationError where the packages for AGENTFN_AUTH=jwt are missing. `fetch` gets the issuer's keys."""
     match settings.auth:
         case "none":
@@ -104,10 +130,36 @@ def door_for(agent: Agent, settings: Settings, fetch: Fetch = fetch_https) -> Do
             return BearerTokens(functools.partial(_secret, settings.tokens_secret or ""))
 
 
-def _signed_tokens(settings: Settings, fetch: Fetch) -> SignedTokens:
+def _signed_tokens(settings: Settings, fetch: "Fetch | None") -> "SignedTokens":
+    from agentfn.a2a.jwt import SignedTokens, Terms
+    from agentfn.a2a.keyset import KeySet, discovery_of, fetch_https
+
     issuer, url = settings.jwt_issuer or "", settings.jwt_jwks_url
     terms = Terms(issuer, settings.jwt_audience or "", settings.jwt_claim, tuple(settings.jwt_scopes.split()))
-    return SignedTokens(terms, KeySet(issuer, url, fetch), "" if url else discovery_of(issuer))
+    return SignedTokens(terms, KeySet(issuer, url, fetch or fetch_https), "" if url else discovery_of(issuer))
+
+
+def keys_for(settings: Settings) -> KeyRing | None:
+    """What the card is signed with. Raises ConfigurationError for a key that is of no use, or without the packages."""
+    if settings.signing_key is not None:
+        ring = KeyRing(settings.signing_key.get_secret_value, "AGENTFN_SIGNING_KEY")
+        ring.load()
+        return ring
+    if settings.signing_secret:
+        return KeyRing(functools.partial(_secret, settings.signing_secret), "AGENTFN_SIGNING_SECRET")
+    return None
+
+
+def tools_for(runner: Runner) -> "ToolServer | None":
+    """The MCP server, where it is switched on. Raises ConfigurationError where its packages are missing."""
+    if not runner.settings.mcp:
+        return None
+    if runner.executor is not None:
+        logger.warning("AGENTFN_MCP is on, but agent %s has an executor, which has no use for tools", runner.agent.name)
+        return None
+    from agentfn.mcp import ToolServer
+
+    return ToolServer(runner)
 
 
 def limits_of(settings: Settings) -> LoopLimits:

@@ -2,14 +2,15 @@
 
 import contextlib
 import dataclasses
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 
 from agentfn.agent import Agent
 from agentfn.errors import AgentfnError
 from agentfn.journal import Journal
 from agentfn.loop import Event, Final, InnerLoops, Loop, Notice, Progress, Result
-from agentfn.loop.transcript import in_order, of_loop, usage_of
-from agentfn.models import Turn
+from agentfn.loop.transcript import in_order, of_loop, since_user, usage_of
+from agentfn.models import Model, Turn
+from agentfn.routing import ROUTER, choose, chosen, undecided
 from agentfn.telemetry import logger
 from agentfn.tools import FileInfo, Paused
 
@@ -34,7 +35,7 @@ class TaskWork:
 
     @property
     def skill(self) -> str:
-        return self._journal.head.skill
+        return self._journal.head.skill or chosen(self._turns)
 
     @property
     def message(self) -> str:
@@ -45,11 +46,15 @@ class TaskWork:
     def files(self) -> tuple[FileInfo, ...]:
         return self._journal.files.files
 
-    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Event]:
+    async def play(
+        self, *, instructions: str | None = None, tools: Iterable[str] | None = None
+    ) -> AsyncGenerator[Event]:
         loop = self._loop
         loop = loop if instructions is None else dataclasses.replace(loop, system=instructions)
         loop = loop if tools is None else dataclasses.replace(loop, tools=loop.tools.only(tools))
-        return loop.play(self._own(), interrupted=self._interrupted)
+        async with contextlib.aclosing(loop.play(self._own(), interrupted=self._interrupted)) as events:
+            async for event in events:
+                yield self._with_routing(event) if isinstance(event, Final) else event
 
     async def run(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Result:
         return await self._inner.run(name, message, instructions=instructions, tools=tools)
@@ -64,6 +69,14 @@ class TaskWork:
         if missing := (wanted or set()) - {info.name for info in produced}:
             raise AgentfnError(f"no such file: {', '.join(sorted(missing))}")
         return Final(0, Result("completed", text, files=chosen, usage=usage_of(self._turns)))
+
+    async def route(self, agent: Agent, model: Callable[[], Model]) -> None:
+        """Chooses the skill, and saves the choice, unless that was done or the message names one.
+
+        Raises OutOfTime where it has to be done in another run.
+        """
+        if undecided(self._journal.head.skill, self._turns):
+            await self._note(await choose(model(), agent.skills, self.message, self._loop.deadline))
 
     async def done_by(self, agent: Agent) -> Result:
         """The agent's work on it, up to where it ends, waits, or has to be gone on with in another run."""
@@ -91,6 +104,11 @@ class TaskWork:
             logger.warning("%s", event.text, task_id=self.id)
         self._turns += event.turns
         await self._journal.note(event)
+
+    def _with_routing(self, final: Final) -> Final:
+        """What it cost to choose a skill is a part of what the answer cost."""
+        usage = usage_of(of_loop(since_user(self._turns), ROUTER))
+        return dataclasses.replace(final, result=dataclasses.replace(final.result, usage=final.result.usage + usage))
 
     def _own(self) -> list[Turn]:
         return in_order(of_loop(self._turns, ""))

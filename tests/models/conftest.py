@@ -1,14 +1,24 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
 from agentfn.models import Prompt, Reply
-from agentfn.models.litellm import LitellmModel, close, load
-from stubs.doors import AWS, Ask, Telling, hello, speaking
+from agentfn.models.litellm import load
+from stubs.doors import AWS, CLASSES, Ask, Door, Telling, Way, close, hello, speaking
 from stubs.lines import DIALECTS, Dialect, says
 from stubs.providers import Provider
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Not every way leads to every provider."""
+    items[:] = [item for item in items if _leads(getattr(getattr(item, "callspec", None), "params", {}))]
+
+
+def _leads(params: dict[str, Any]) -> bool:
+    return not params.keys() >= {"way", "dialect"} or (params["way"], params["dialect"]) in CLASSES
 
 
 @pytest.fixture(scope="session")
@@ -18,11 +28,13 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     """
     load()
     loop = asyncio.new_event_loop()
-    with pytest.MonkeyPatch.context() as patch, Provider(*[says("warm")] * len(DIALECTS)) as provider:
+    with pytest.MonkeyPatch.context() as patch, Provider(*[says("warm")] * 2 * len(CLASSES)) as provider:
         for name, value in AWS.items():
             patch.setenv(name, value)
-        for dialect in DIALECTS:
-            loop.run_until_complete(speaking(dialect, provider).ask(hello()))
+        for way, dialect in CLASSES:
+            model = speaking(dialect, provider, way=way)
+            loop.run_until_complete(model.ask(hello()))
+            loop.run_until_complete(_told(model, hello()))
     yield loop
     loop.run_until_complete(close())
     loop.close()
@@ -39,6 +51,11 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
     return request.param  # type: ignore[no-any-return]
 
 
+@pytest.fixture(params=["litellm", "direct"])
+def way(request: pytest.FixtureRequest) -> Way:
+    return request.param  # type: ignore[no-any-return]
+
+
 @pytest.fixture
 def provider() -> Iterator[Provider]:
     with Provider() as provider:
@@ -46,26 +63,26 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def model(dialect: Dialect, provider: Provider) -> LitellmModel:
-    return speaking(dialect, provider)
+def model(way: Way, dialect: Dialect, provider: Provider) -> Door:
+    return speaking(dialect, provider, way=way)
 
 
 @pytest.fixture
 def telling(loop: asyncio.AbstractEventLoop) -> Telling:
     """Streams from a model: the pieces of text, and the reply."""
-
-    async def told(model: LitellmModel, prompt: Prompt) -> tuple[list[str], Reply]:
-        async with aclosing(model.stream(prompt)) as items:
-            *texts, reply = [item async for item in items]
-        assert isinstance(reply, Reply)
-        return [text for text in texts if isinstance(text, str)], reply
-
-    return lambda model, prompt: loop.run_until_complete(told(model, prompt))
+    return lambda model, prompt: loop.run_until_complete(_told(model, prompt))
 
 
 @pytest.fixture(params=["plain", "streamed"])
-def ask(request: pytest.FixtureRequest, model: LitellmModel, loop: asyncio.AbstractEventLoop, telling: Telling) -> Ask:
+def ask(request: pytest.FixtureRequest, model: Door, loop: asyncio.AbstractEventLoop, telling: Telling) -> Ask:
     """Asks in both ways, which come to the same."""
     if request.param == "streamed":
         return lambda prompt: telling(model, prompt)[1]
     return lambda prompt: loop.run_until_complete(model.ask(prompt))
+
+
+async def _told(model: Door, prompt: Prompt) -> tuple[list[str], Reply]:
+    async with aclosing(model.stream(prompt)) as items:
+        *texts, reply = [item async for item in items]
+    assert isinstance(reply, Reply)
+    return [text for text in texts if isinstance(text, str)], reply

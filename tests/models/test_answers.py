@@ -4,7 +4,7 @@ import json
 import pytest
 
 from agentfn.models import Call, Usage
-from stubs.doors import LOOK, Ask, Telling, hello, speaking
+from stubs.doors import LOOK, Ask, Telling, Way, hello, speaking
 from stubs.lines import Dialect
 from stubs.providers import Provider, Raw, calls, says
 
@@ -39,10 +39,10 @@ MADE_UP: list[tuple[Dialect, str]] = [
 
 @pytest.mark.parametrize(("dialect", "name"), MADE_UP)
 def test_a_model_without_a_known_price_costs_none(
-    dialect: Dialect, name: str, provider: Provider, loop: asyncio.AbstractEventLoop, telling: Telling
+    way: Way, dialect: Dialect, name: str, provider: Provider, loop: asyncio.AbstractEventLoop, telling: Telling
 ) -> None:
     provider.plays(says("In France."), says("In France."))
-    model = speaking(dialect, provider, name)
+    model = speaking(dialect, provider, name, way=way)
 
     assert loop.run_until_complete(model.ask(hello())).usage == Usage(11, 7, 0, None)
     assert telling(model, hello())[1].usage == Usage(11, 7, 0, None)
@@ -91,18 +91,20 @@ def test_no_text_and_empty_text_are_the_same(text: str | None, provider: Provide
 
 @pytest.mark.parametrize("raw", ["", "null", '{"at": "Par', "[1]", '"x"'])
 def test_arguments_come_out_as_the_model_wrote_them(
-    raw: str, provider: Provider, loop: asyncio.AbstractEventLoop
+    raw: str, way: Way, provider: Provider, loop: asyncio.AbstractEventLoop
 ) -> None:
     """What they mean is for the tools to say. Anthropic's arguments are objects on the wire."""
     provider.plays(calls(("c1", "look", raw)))
-    model = speaking("openai", provider)
+    model = speaking("openai", provider, way=way)
 
     assert loop.run_until_complete(model.ask(hello(tools=(LOOK,)))).calls == (Call("c1", "look", raw),)
 
 
-def test_a_provider_that_counts_no_tokens_costs_none(provider: Provider, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_provider_that_counts_no_tokens_costs_none(
+    way: Way, provider: Provider, loop: asyncio.AbstractEventLoop
+) -> None:
     choice = {"index": 0, "message": {"role": "assistant", "content": "In France."}, "finish_reason": "stop"}
     provider.plays(Raw({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}))
-    model = speaking("openai", provider, "openai/made-up-model")
+    model = speaking("openai", provider, "openai/made-up-model", way=way)
 
     assert loop.run_until_complete(model.ask(hello())).usage == Usage()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentfn.models.litellm import LitellmModel, load
-from stubs.doors import LOOK, Ask, Telling, hello, speaking
+from stubs.doors import LOOK, Ask, Telling, Way, hello, speaking
 from stubs.lines import Dialect, calls, fails, says
 from stubs.providers import Provider
 
@@ -65,11 +65,11 @@ def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
 
 @pytest.mark.parametrize("name", ["made-up-model", "gpt-4"])
 def test_a_model_that_is_not_known_to_follow_a_schema_is_not_told(
-    name: str, provider: Provider, loop: asyncio.AbstractEventLoop
+    name: str, way: Way, provider: Provider, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.plays(says("{}"))
 
-    loop.run_until_complete(speaking("openai", provider, f"openai/{name}").ask(SHAPED))
+    loop.run_until_complete(speaking("openai", provider, f"openai/{name}", way=way).ask(SHAPED))
 
     assert "response_format" not in provider.requests[0].body
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
 from agentfn.models.litellm import LitellmModel, load
-from stubs.doors import KEY, LOOK, NAMES, Ask, hello, speaking
+from stubs.doors import CLASSES, KEY, LOOK, NAMES, Ask, Way, hello, speaking
 from stubs.lines import Dialect, Failed, Raw, drops, fails
 from stubs.providers import Provider
 
@@ -51,10 +51,10 @@ def test_a_dropped_connection_is_trouble_that_may_pass(provider: Provider, ask: 
 
 
 def test_an_address_where_nobody_listens_is_trouble_that_may_pass(
-    dialect: Dialect, loop: asyncio.AbstractEventLoop
+    way: Way, dialect: Dialect, loop: asyncio.AbstractEventLoop
 ) -> None:
     with Provider() as gone:
-        model = speaking(dialect, gone)
+        model = speaking(dialect, gone, way=way)
 
     with pytest.raises(ModelUnavailable):
         loop.run_until_complete(model.ask(hello()))
@@ -233,14 +233,14 @@ def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monk
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_a_missing_key_is_told_before_anything_is_sent(
-    dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
     base = getattr(provider, dialect)
 
     with pytest.raises(ModelRefused, match="AGENT_MODEL_API_KEY"):
-        loop.run_until_complete(LitellmModel(NAMES[dialect], base=base).ask(hello()))
+        loop.run_until_complete(CLASSES[way, dialect](NAMES[dialect], base=base).ask(hello()))
 
     assert not provider.requests
 
@@ -277,7 +277,7 @@ def test_the_log_has_the_providers_own_words_where_they_are_its_own(
     assert "max_tokens must be at most 4096" in vars(logged[0])["words"]
 
 
-def test_litellm_prints_nothing_when_things_go_wrong(
+def test_no_door_prints_anything_when_things_go_wrong(
     provider: Provider, ask: Ask, capfd: pytest.CaptureFixture[str]
 ) -> None:
     provider.plays(fails(400), fails(500))

@@ -1,4 +1,4 @@
-"""What importing litellm costs and touches, in a process of its own."""
+"""What importing a provider's client costs and touches, in a process of its own."""
 
 import json
 import subprocess
@@ -6,14 +6,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from stubs.doors import AWS, NAMES
-from stubs.lines import DIALECTS
+from stubs.lines import DIALECTS, Dialect
 from stubs.providers import Provider, says
 
 LIGHT = """
 import sys
-import agentfn.models.litellm, agentfn.testing.scripted
-print("litellm" in sys.modules)
+import agentfn.models.bedrock, agentfn.models.litellm, agentfn.models.openai, agentfn.testing.scripted
+print({"litellm", "openai", "boto3"} & sys.modules.keys())
 """
 
 # Everything that opens a socket or a file to write, before and after the first questions, and whom it asks.
@@ -37,12 +39,16 @@ def watch(event, args):
     elif event in ("os.mkdir", "os.rename", "os.remove"):
         writes.append(str(args[0]))
 
-from agentfn.models import Prompt, Turn
+from agentfn.models import Prompt, Turn, connections
+from agentfn.models.bedrock import BedrockModel
 from agentfn.models.litellm import LitellmModel, close, load
+from agentfn.models.openai import OpenAIModel
 
 loop = asyncio.new_event_loop()
 sys.addaudithook(watch)
-load()
+ways = {"litellm": [LitellmModel] * 3, "direct": [OpenAIModel, BedrockModel]}[sys.argv[2]]
+if LitellmModel in ways:
+    load()
 at_import = list(sockets)
 schema = {"type": "object", "properties": {}, "additionalProperties": False}
 prompt = Prompt("", (Turn("user", "Hi"),), schema=schema)
@@ -51,29 +57,35 @@ async def streamed(model):
     return [item async for item in model.stream(prompt)][-1].text
 
 texts = []
-for name, base in json.loads(sys.argv[1]):
-    model = LitellmModel(name, key=lambda: None if name.startswith("bedrock") else "sk", base=base)
+for way, (name, base) in zip(ways, json.loads(sys.argv[1]), strict=True):
+    model = way(name, key=lambda: None if name.startswith("bedrock") else "sk", base=base)
     texts.append(loop.run_until_complete(model.ask(prompt)).text)
     texts.append(loop.run_until_complete(streamed(model)))
 loop.run_until_complete(close())
+loop.run_until_complete(connections.close())
 loop.close()
-print(json.dumps({"sockets": at_import, "hosts": list(hosts), "writes": writes, "texts": texts}))
+seen = {"sockets": at_import, "hosts": list(hosts), "writes": writes, "texts": texts}
+print(json.dumps(seen | {"litellm": "litellm" in sys.modules}))
 """
 
 
-def test_the_door_is_light_until_it_is_asked() -> None:
-    assert _python(LIGHT).strip() == "False"
+def test_the_doors_are_light_until_they_are_asked() -> None:
+    assert _python(LIGHT).strip() == "set()"
 
 
-def test_litellm_asks_nobody_but_its_provider_and_writes_nothing_outside_the_temporary_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("way", "dialects"), [("litellm", DIALECTS), ("direct", ("openai", "bedrock"))])
+def test_a_door_asks_nobody_but_its_provider_and_writes_nothing_outside_the_temporary_folder(
+    way: str, dialects: tuple[Dialect, ...], tmp_path: Path
+) -> None:
     """Lambda's package folder cannot be written to and HOME does not exist. Warnings are errors here too."""
     with Provider(*[says("{}")] * 6) as provider:
-        doors = json.dumps([(NAMES[dialect], getattr(provider, dialect)) for dialect in DIALECTS])
-        seen: dict[str, Any] = json.loads(_python(WATCHED, doors, temporary=tmp_path))
+        doors = json.dumps([(NAMES[dialect], getattr(provider, dialect)) for dialect in dialects])
+        seen: dict[str, Any] = json.loads(_python(WATCHED, doors, way, temporary=tmp_path))
 
-    assert seen["texts"] == ["{}"] * 6
+    assert seen["texts"] == ["{}"] * 2 * len(dialects)
     assert (seen["sockets"], seen["hosts"]) == ([], ["127.0.0.1"])
     assert [path for path in seen["writes"] if not path.startswith((str(tmp_path), "/dev/"))] == []
+    assert seen["litellm"] is (way == "litellm")
 
 
 def _python(code: str, *args: str, temporary: Path | None = None) -> str:

@@ -11,9 +11,8 @@ import pytest
 
 from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
 from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
-from agentfn.models.litellm import LitellmModel
 from stubs.dialects import streamed
-from stubs.doors import LOOK, Telling, hello
+from stubs.doors import LOOK, Door, Telling, hello
 from stubs.lines import Broken, Deltas, Dialect, Failed, Raw, Repeated, calls, deltas, fails, says
 from stubs.providers import Provider
 
@@ -22,13 +21,13 @@ TWO = calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}))
 BOTH = (Call("c1", "look", '{"at": "a"}'), Call("c2", "look", '{"at": "b"}'))
 
 
-def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: LitellmModel) -> None:
+def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: Door) -> None:
     assert isinstance(model, Streams)
     assert isinstance(model, KnowsTools)
 
 
 def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
-    provider: Provider, model: LitellmModel, telling: Telling
+    provider: Provider, model: Door, telling: Telling
 ) -> None:
     provider.plays(says("In the middle of France."))
 
@@ -38,7 +37,7 @@ def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
     assert "".join(pieces) == reply.text == "In the middle of France."
 
 
-def test_an_answer_of_calls_alone_has_no_pieces(provider: Provider, model: LitellmModel, telling: Telling) -> None:
+def test_an_answer_of_calls_alone_has_no_pieces(provider: Provider, model: Door, telling: Telling) -> None:
     provider.plays(TWO)
 
     pieces, reply = telling(model, LOOKING)
@@ -48,7 +47,7 @@ def test_an_answer_of_calls_alone_has_no_pieces(provider: Provider, model: Litel
 
 
 def test_a_streamed_answer_is_the_plain_one_to_the_last_cent(
-    provider: Provider, model: LitellmModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
     line = calls(("c1", "look", {"at": "a"}), text="Let me see.")
     provider.plays(*[dataclasses.replace(line, prompt=2000, cached=5)] * 2)
@@ -110,7 +109,7 @@ HABITS: dict[str, Deltas] = {
 @pytest.mark.parametrize("dialect", ["openai"])
 @pytest.mark.parametrize("habit", HABITS)
 def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
-    habit: str, provider: Provider, model: LitellmModel, telling: Telling
+    habit: str, provider: Provider, model: Door, telling: Telling
 ) -> None:
     provider.plays(HABITS[habit])
 
@@ -121,7 +120,7 @@ def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names(
-    provider: Provider, model: LitellmModel, telling: Telling
+    provider: Provider, model: Door, telling: Telling
 ) -> None:
     provider.plays(
         deltas(_piece(0, None, "look", A1), _piece(1, None, "look", B1 + B2), _piece(0, None, None, A2)),
@@ -135,7 +134,7 @@ def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
-    provider: Provider, model: LitellmModel, telling: Telling
+    provider: Provider, model: Door, telling: Telling
 ) -> None:
     """As in a plain answer; the loop gives them ids of their own."""
     one, other = (_piece(0, "c1", "look", A1), _piece(0, "c1", None, A2)), (_piece(1, "c1", "look", B1 + B2),)
@@ -145,7 +144,7 @@ def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
-def test_a_finish_reason_beside_the_last_text_counts(provider: Provider, model: LitellmModel, telling: Telling) -> None:
+def test_a_finish_reason_beside_the_last_text_counts(provider: Provider, model: Door, telling: Telling) -> None:
     provider.plays(deltas({"content": "In "}, {"content": "Fra", "finish_reason": "length"}, finish=None))
 
     pieces, reply = telling(model, hello())
@@ -162,7 +161,7 @@ FRAMES: dict[Dialect, tuple[int, ...]] = {
 
 
 def test_an_event_that_comes_twice_counts_once(
-    provider: Provider, dialect: Dialect, model: LitellmModel, telling: Telling
+    provider: Provider, dialect: Dialect, model: Door, telling: Telling
 ) -> None:
     provider.plays(TWO, Repeated(TWO, FRAMES[dialect]))
 
@@ -178,7 +177,7 @@ LONG = says("In the middle of France.")
 @pytest.mark.parametrize("how", ["end", "reset"])
 @pytest.mark.parametrize("line", [LONG, TWO], ids=["text", "calls"])
 def test_a_stream_that_stops_before_its_end_is_no_reply_wherever_it_stops(
-    how: Any, line: Any, provider: Provider, dialect: Dialect, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    how: Any, line: Any, provider: Provider, dialect: Dialect, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     """The last two events of each dialect are its finish reason's and what may come after it."""
     finish = {"openai": -3, "anthropic": -2, "bedrock": -2}[dialect]
@@ -219,7 +218,7 @@ def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
     failed: Failed,
     error: type[ModelError],
     provider: Provider,
-    model: LitellmModel,
+    model: Door,
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     provider.plays(Broken(LONG, after, "error", failed))
@@ -232,7 +231,7 @@ def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
 
 
 def test_a_stream_that_falls_silent_ends_at_its_limit(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.plays(Broken(LONG, 4, "hang"))
     pieces: list[str | Reply] = []
@@ -246,9 +245,7 @@ def test_a_stream_that_falls_silent_ends_at_its_limit(
     loop.run_until_complete(_hung_up(provider))
 
 
-def test_a_reader_that_leaves_hangs_up(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_a_reader_that_leaves_hangs_up(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
     provider.plays(Broken(LONG, 4, "hang"), says("next"))
 
     async def one_piece() -> str | Reply:
@@ -263,9 +260,7 @@ def test_a_reader_that_leaves_hangs_up(
     assert loop.run_until_complete(model.ask(hello())).text == "next"
 
 
-def test_a_reader_that_is_cancelled_hangs_up(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_a_reader_that_is_cancelled_hangs_up(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
     provider.plays(Broken(LONG, 4, "hang"))
     pieces: list[str | Reply] = []
 
@@ -284,7 +279,7 @@ def test_a_reader_that_is_cancelled_hangs_up(
 
 
 def test_a_stream_that_nobody_begins_asks_nothing(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     loop.run_until_complete(model.stream(hello()).aclose())
 
@@ -292,7 +287,7 @@ def test_a_stream_that_nobody_begins_asks_nothing(
 
 
 def test_a_stream_that_was_read_to_its_end_leaves_no_task_behind(
-    provider: Provider, model: LitellmModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.plays(LONG)
 
@@ -303,7 +298,7 @@ def test_a_stream_that_was_read_to_its_end_leaves_no_task_behind(
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
-    provider: Provider, model: LitellmModel, telling: Telling
+    provider: Provider, model: Door, telling: Telling
 ) -> None:
     provider.plays(fails(400, "Unrecognized request argument supplied: stream_options"), LONG)
 
@@ -314,7 +309,7 @@ def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
 
 
 def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.plays(Raw({}))
 
@@ -322,9 +317,7 @@ def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
         loop.run_until_complete(_collected(model.stream(hello()), []))
 
 
-def test_streams_told_at_once_do_not_mix(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_streams_told_at_once_do_not_mix(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
     provider.plays(*[LONG] * 5)
     prompts: list[Prompt] = [hello(f"Question {number}") for number in range(5)]
     heard: list[list[str | Reply]] = [[] for _ in prompts]

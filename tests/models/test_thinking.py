@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from agentfn.models import Call, Prompt, Reply, Sampling, Turn
-from stubs.doors import LOOK, Ask, hello, replayed, speaking
+from stubs.doors import LOOK, Ask, Way, hello, replayed, speaking
 from stubs.lines import Dialect, Said, calls, says
 from stubs.providers import Provider
 
@@ -76,15 +76,24 @@ def test_a_thought_without_calls_is_kept_and_goes_back(provider: Provider, ask: 
     assert THOUGHT[1] in str(provider.requests[1].body["messages"])
 
 
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "azure_ai/gpt-4o", "hosted_vllm/mine", "databricks/mine"])
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        ("litellm", "openai/gpt-4o"),
+        ("litellm", "azure_ai/gpt-4o"),
+        ("litellm", "hosted_vllm/mine"),
+        ("litellm", "databricks/mine"),
+        ("direct", "openai/gpt-4o"),
+    ],
+)
 def test_another_provider_is_not_told_what_this_one_thought(
-    name: str, provider: Provider, loop: asyncio.AbstractEventLoop
+    way: Way, name: str, provider: Provider, loop: asyncio.AbstractEventLoop
 ) -> None:
     """A task may go on with another model."""
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello.", thinking=(SIGNED,)), Turn("user", "Bye!"))
     provider.plays(says("Bye."))
 
-    loop.run_until_complete(speaking("openai", provider, name).ask(Prompt("", turns)))
+    loop.run_until_complete(speaking("openai", provider, name, way=way).ask(Prompt("", turns)))
 
     assert "thinking" not in str(provider.requests[0].body)
     assert not provider.refusals

@@ -11,19 +11,18 @@ import pytest
 
 from agentfn.errors import ModelUnavailable
 from agentfn.models import Prompt
-from agentfn.models.litellm import LitellmModel, close
-from stubs.doors import NAMES, Ask, hello
+from stubs.doors import CLASSES, NAMES, Ask, Door, Way, close, hello
 from stubs.lines import Broken, Dialect, Line, Stuck, hangs, says, trickles
 from stubs.providers import Provider
 
-type Way = Callable[[LitellmModel], Awaitable[object]]
+type Asking = Callable[[Door], Awaitable[object]]
 
 
-async def _asked(model: LitellmModel) -> object:
+async def _asked(model: Door) -> object:
     return await model.ask(hello())
 
 
-async def _streamed(model: LitellmModel) -> object:
+async def _streamed(model: Door) -> object:
     async with aclosing(model.stream(hello())) as items:
         return [item async for item in items]
 
@@ -41,10 +40,10 @@ def test_a_call_ends_at_its_limit_whatever_the_provider_does(line: Stuck, provid
 
 
 def test_a_key_that_takes_too_long_to_read_counts_as_well(
-    dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
+    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
 ) -> None:
     locked = threading.Event()
-    model = LitellmModel(NAMES[dialect], key=lambda: str(locked.wait(5)), base=provider.anthropic)
+    model = CLASSES[way, dialect](NAMES[dialect], key=lambda: str(locked.wait(5)), base=provider.anthropic)
 
     with pytest.raises(ModelUnavailable):
         loop.run_until_complete(model.ask(hello(timeout=0.2)))
@@ -53,15 +52,19 @@ def test_a_key_that_takes_too_long_to_read_counts_as_well(
     assert not provider.requests
 
 
-def test_a_new_key_is_used_at_the_next_question(provider: Provider, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_new_key_is_used_at_the_next_question(
+    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
+) -> None:
     keys = iter(["old", "new"])
-    model = LitellmModel("anthropic/claude-haiku-4-5", key=lambda: next(keys), base=provider.anthropic)
+    model = CLASSES[way, dialect](NAMES[dialect], key=lambda: next(keys), base=getattr(provider, dialect))
     provider.plays(says("one"), says("two"))
 
     for _ in range(2):
         loop.run_until_complete(model.ask(hello()))
 
-    assert [request.headers["x-api-key"] for request in provider.requests] == ["old", "new"]
+    headers = [request.headers for request in provider.requests]
+    keys_sent = [seen.get("x-api-key") or seen["authorization"].removeprefix("Bearer ") for seen in headers]
+    assert keys_sent == ["old", "new"]
 
 
 def test_one_connection_serves_invocation_after_invocation_whatever_their_limits(provider: Provider, ask: Ask) -> None:
@@ -73,9 +76,7 @@ def test_one_connection_serves_invocation_after_invocation_whatever_their_limits
     assert len({request.port for request in provider.requests}) == 1
 
 
-def test_an_answer_leaves_no_task_behind(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_an_answer_leaves_no_task_behind(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
     """What is left would be frozen with the process, and wake up in the next caller's request."""
     provider.plays(says("one"))
 
@@ -85,7 +86,7 @@ def test_an_answer_leaves_no_task_behind(
 
 
 def test_a_cancel_hangs_up_and_leaves_no_task_behind(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.plays(hangs(), says("next"))
 
@@ -107,23 +108,23 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
 # litellm's own thread cannot be cancelled; the coroutine that it prepared is then dropped before it started. The door
 # has this filter too, but pytest puts its own in place of it.
 @pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning")
-@pytest.mark.parametrize("way", [_asked, _streamed])
+@pytest.mark.parametrize("asking", [_asked, _streamed])
 def test_a_cancel_at_any_moment_leaves_nothing_behind(
-    way: Way, dialect: Dialect, provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    asking: Asking, dialect: Dialect, provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    stuck: Line = Broken(says("In France."), 3, "hang") if way is _streamed else hangs()
+    stuck: Line = Broken(says("In France."), 3, "hang") if asking is _streamed else hangs()
     provider.plays(says("warm"), *[stuck] * 100)
-    loop.run_until_complete(way(model))
+    loop.run_until_complete(asking(model))
     complaints: list[object] = []
     loop.set_exception_handler(lambda _, context: complaints.append(context))
 
     async def cancelled(steps: int) -> None:
-        asking = asyncio.ensure_future(way(model))
+        call = asyncio.ensure_future(asking(model))
         for _ in range(steps):
             await asyncio.sleep(0)
-        asking.cancel()
+        call.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asking
+            await call
 
     steps = 0
     while len(provider.requests) < 4:  # however long it takes here until one is under way, and all the way there
@@ -138,7 +139,7 @@ def test_a_cancel_at_any_moment_leaves_nothing_behind(
 
 
 def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.plays(says("one"), says("two"), says("three"))
     loop.run_until_complete(model.ask(hello()))
@@ -153,7 +154,7 @@ def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
 
 
 def test_questions_asked_at_once_get_their_own_answers(
-    provider: Provider, model: LitellmModel, loop: asyncio.AbstractEventLoop
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.plays(*[says("yes")] * 5)
     prompts: list[Prompt] = [hello(f"Question {number}") for number in range(5)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentfn.models import Call, Prompt, Sampling, Turn
-from stubs.doors import AWS, KEY, LOOK, Ask, hello, replayed, speaking
+from stubs.doors import AWS, CLASSES, KEY, LOOK, Ask, Way, hello, replayed, speaking
 from stubs.lines import Dialect, fails, says
 from stubs.providers import Provider
 
@@ -18,12 +18,13 @@ type Seen = Callable[[Dialect, Prompt], dict[str, Any]]
 
 
 @pytest.fixture
-def seen(provider: Provider, loop: asyncio.AbstractEventLoop) -> Seen:
+def seen(way: Way, provider: Provider, loop: asyncio.AbstractEventLoop) -> Seen:
     """Asks in a dialect and gives the body that the provider saw."""
 
     def seen(dialect: Dialect, prompt: Prompt) -> dict[str, Any]:
         provider.plays(says("Yes."))
-        loop.run_until_complete(speaking(dialect, provider).ask(prompt))
+        leads: Way = way if (way, dialect) in CLASSES else "litellm"
+        loop.run_until_complete(speaking(dialect, provider, way=leads).ask(prompt))
         return provider.requests[-1].body
 
     return seen

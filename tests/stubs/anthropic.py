@@ -78,10 +78,10 @@ def _message(model: str, content: list[Any], reason: str | None, usage: dict[str
 
 def _usage(line: Said) -> dict[str, Any]:
     return {
-        "input_tokens": line.prompt - line.cached,
+        "input_tokens": line.prompt - line.cached - line.written,
         "output_tokens": line.completion,
         "cache_read_input_tokens": line.cached,
-        "cache_creation_input_tokens": 0,
+        "cache_creation_input_tokens": line.written,
     }
 
 

@@ -78,9 +78,9 @@ def _steps(block: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _usage(line: Said) -> dict[str, Any]:
     return {
-        "inputTokens": line.prompt - line.cached,
+        "inputTokens": line.prompt - line.cached - line.written,
         "outputTokens": line.completion,
         "totalTokens": line.prompt + line.completion,
         "cacheReadInputTokens": line.cached,
-        "cacheWriteInputTokens": 0,
+        "cacheWriteInputTokens": line.written,
     }

@@ -4,10 +4,13 @@ Bedrock's door signs with credentials from the environment: set those of `AWS` f
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models import Call, Prompt, Reply, Turn, connections
+from agentfn.models.bedrock import BedrockModel
 from agentfn.models.litellm import LitellmModel
+from agentfn.models.litellm import close as close_litellm
+from agentfn.models.openai import OpenAIModel
 from stubs.dialects import Dialect
 from stubs.providers import Provider
 
@@ -28,12 +31,28 @@ LOOK: dict[str, Any] = {
 }
 
 type Ask = Callable[[Prompt], Reply]
-type Telling = Callable[[LitellmModel, Prompt], tuple[list[str], Reply]]
+type Way = Literal["litellm", "direct"]
+type Door = LitellmModel | OpenAIModel | BedrockModel
+type Telling = Callable[[Door, Prompt], tuple[list[str], Reply]]
+
+CLASSES: dict[tuple[Way, Dialect], type[Door]] = {
+    ("litellm", "openai"): LitellmModel,
+    ("litellm", "anthropic"): LitellmModel,
+    ("litellm", "bedrock"): LitellmModel,
+    ("direct", "openai"): OpenAIModel,
+    ("direct", "bedrock"): BedrockModel,
+}
 
 
-def speaking(dialect: Dialect, provider: Provider, name: str = "") -> LitellmModel:
+def speaking(dialect: Dialect, provider: Provider, name: str = "", *, way: Way = "litellm") -> Door:
     key = None if dialect == "bedrock" else KEY
-    return LitellmModel(name or NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
+    return CLASSES[way, dialect](name or NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
+
+
+async def close() -> None:
+    """Ends the connections of all doors."""
+    await close_litellm()
+    await connections.close()
 
 
 def hello(text: str = "Where is Paris?", **options: Any) -> Prompt:

@@ -12,6 +12,7 @@ DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "bedrock")
 class Said:
     """A model's answer. `calls` are id, name, arguments; `finish` is OpenAI's word, None for the usual one.
 
+    `cached` and `written` are the parts of `prompt` that came from a cache and went into one.
     `thinking` is text and signature of signed blocks; a block without text is a redacted one.
     """
 
@@ -21,6 +22,7 @@ class Said:
     prompt: int = 11
     completion: int = 7
     cached: int = 0
+    written: int = 0
     thinking: tuple[tuple[str, str], ...] = ()
 
     @property

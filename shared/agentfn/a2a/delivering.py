@@ -11,11 +11,14 @@ from a2a.types import StreamResponse
 from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.json_format import MessageToDict
 
+from agentfn.a2a.links import agent_address
 from agentfn.a2a.outgoing import signed, signed_event
 from agentfn.a2a.pushing import Poster
+from agentfn.a2a.signing import NOTICE_HEADER, Notary
 from agentfn.continuations import LATER, Announcement
 from agentfn.deadline import Deadline
-from agentfn.errors import FileRefused
+from agentfn.errors import ConfigurationError, FileRefused
+from agentfn.exact import exact
 from agentfn.runner import Runner
 from agentfn.store import Head
 from agentfn.store.pushes import Push, Pushes, delivered
@@ -28,11 +31,14 @@ GONE = 410  # the subscriber's own word that he wants no more
 
 
 class Delivering:
-    def __init__(self, runner: Runner, pushes: Pushes, poster: Poster) -> None:
+    """`notary` signs what is sent; without one nothing is signed."""
+
+    def __init__(self, runner: Runner, pushes: Pushes, poster: Poster, notary: Notary | None = None) -> None:
         self._runner = runner
         self._tasks = runner.tasks
         self._pushes = pushes
         self._poster = poster
+        self._notary = notary
 
     async def deliver(self, message: Announcement, deadline: Deadline) -> None:
         """Whatever the subscribers of that task were not told yet. What fails is tried again, later and later."""
@@ -67,24 +73,37 @@ class Delivering:
 
     async def _told(self, head: Head, push: Push, told: Sequence[StreamResponse]) -> int:
         """The status that the last of them was answered with; 0 where there was no answer."""
-        for body in await self._bodies(head, push, told):
+        for said in await self._bodies(head, push, told):
+            body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
             try:
-                status = await self._poster.post(push.config.url, json.dumps(body).encode(), _headers(push))
-            except FileRefused as error:
-                logger.warning("a webhook could not be reached: %s", error, task_id=head.task.id)
+                headers = _headers(push) | await self._signature(push, body)
+                status = await self._poster.post(push.config.url, body, headers)
+            except (FileRefused, ConfigurationError) as error:
+                logger.warning("a webhook could not be told: %s", error, task_id=head.task.id)
                 status = 0
             if not 200 <= status < 300:
                 return status
         return 200
 
+    async def _signature(self, push: Push, body: bytes) -> dict[str, str]:
+        """Also as the bearer token, for a subscriber who asks for one and brings none of his own."""
+        if self._notary is None:
+            return {}
+        issuer = push.address or self._runner.agent.name
+        token = await self._notary.notice(issuer, push.config.url, push.config.task_id, body)
+        theirs = push.config.authentication
+        bearer = theirs.scheme.lower() == "bearer" and not theirs.credentials
+        return {NOTICE_HEADER: token, **({"Authorization": f"Bearer {token}"} if bearer else {})}
+
     async def _bodies(self, head: Head, push: Push, told: Sequence[StreamResponse]) -> list[Any]:
         """What is sent: the events themselves; an old subscriber gets the task as it is now."""
         bucket = self._runner.bucket
+        agent_address.set(push.address)
         if push.old:
             now = await self._tasks.read(head.owner, head.task.id) or head
             old = conversions.to_compat_task(signed(now.task, bucket))
-            return [old.model_dump(mode="json", by_alias=True, exclude_none=True)]
-        return [MessageToDict(to_stream_response(signed_event(response, bucket))) for response in told]
+            return [exact(old.model_dump(mode="json", by_alias=True, exclude_none=True))]
+        return [exact(MessageToDict(to_stream_response(signed_event(response, bucket)))) for response in told]
 
     async def _failed(self, head: Head, push: Push, status: int) -> None:
         tries = push.tries + 1

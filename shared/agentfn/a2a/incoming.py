@@ -1,26 +1,30 @@
 """A client's message, checked whole before anything is written."""
 
-import asyncio
 import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from a2a.types import Message, Part, Role
-from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
+from a2a.utils.errors import InvalidParamsError
 from google.protobuf.json_format import MessageToDict
 
+from agentfn.a2a.attaching import Numbered, read_files
+from agentfn.a2a.modes import check_part
 from agentfn.agent import Agent
-from agentfn.errors import FileRefused
-from agentfn.files import Fetcher, fetch_source, safe_name
+from agentfn.exact import exact
+from agentfn.files import Upload, Uploads
 from agentfn.outcome import file_part
 from agentfn.settings import Settings
 from agentfn.store import MessageRecord
 from agentfn.tools import File, FileRecord
 
 LONGEST_ID = 256  # characters
+MOST_PARTS = 500
+LARGEST_REST = 64 * 1024  # bytes of all that is not content: metadata, names, media types, extensions
+DEEPEST = 20  # lists and objects in each other: protobuf's own limit is 100, it counts each as three, and a task adds some
 FILES = ("raw", "url")
 NAMING = "__ORIGINAL_FILENAME__:"  # begins a text part that is nothing but the name of the file in the next one
 
@@ -29,15 +33,27 @@ NAMING = "__ORIGINAL_FILENAME__:"  # begins a text part that is nothing but the 
 class Incoming:
     """`text` is what the model reads of the message, the names of its files apart. `digest` tells its content.
 
-    `key` is the value of an Idempotency-Key header, empty where there was none.
+    `sent` are its parts that are files, and `files` is what they hold, once it is read. `key` is the value of an
+    Idempotency-Key header, empty where there was none.
     """
 
     message: Message
     text: str
-    files: tuple[File, ...]
+    sent: tuple[Numbered, ...]
     skill: str
     digest: str
     key: str = ""
+    files: tuple[File | Upload, ...] = ()
+
+    @property
+    def far(self) -> bool:
+        """Whether reading its files takes more than what came with it."""
+        return any(part.url and not part.url.lower().startswith("data:") for _, part in self.sent)
+
+    async def read(self, agent: Agent, settings: Settings, uploads: Uploads) -> Self:
+        """With its files. Raises InvalidParamsError or ContentTypeNotSupportedError."""
+        files = await read_files(self.sent, agent.input_modes, settings, uploads)
+        return dataclasses.replace(self, files=tuple(files))
 
     def records(self, task_id: str) -> list[MessageRecord]:
         """What tells the message when it comes again: its id, and the key that was sent with it."""
@@ -61,29 +77,35 @@ class Incoming:
         return kept
 
 
-async def read_message(message: Message, agent: Agent, settings: Settings, key: str = "") -> Incoming:
-    """Raises InvalidParamsError or ContentTypeNotSupportedError, saying which part is wrong and why."""
+def read_message(message: Message, agent: Agent, settings: Settings, key: str = "") -> Incoming:
+    """Everything but its files. Raises InvalidParamsError or ContentTypeNotSupportedError, saying which part is wrong
+    and why.
+    """
     _check_ids(message)
     if len(key) > LONGEST_ID:
         raise InvalidParamsError(f"Idempotency-Key has {len(key)} characters; {LONGEST_ID} are allowed")
     if message.role == Role.ROLE_AGENT:
         raise InvalidParamsError("the message's role must be the user's")
+    _check_rest(message)
     pieces = _pieces(message)
+    for number, part in pieces:
+        check_part(part, number, agent.input_modes)
     text = "\n\n".join(words for _, part in pieces if (words := _words(part)))
     if len(text) > settings.max_text_chars:
         raise InvalidParamsError(
             f"the message has {len(text):,} characters of text; {settings.max_text_chars:,} are allowed. "
             "Send long content as a file"
         )
-    skill = _skill(message, agent)
-    files = tuple(await _read_files(pieces, settings))  # last: what is wrong already has nothing fetched
-    if not text and not files:
+    sent = tuple((number, part) for number, part in pieces if part.WhichOneof("content") in FILES)
+    if len(sent) > settings.max_files:
+        raise InvalidParamsError(f"the message has {len(sent)} files; {settings.max_files} are allowed")
+    if not text and not sent:
         raise InvalidParamsError("the message is empty: it needs text, data or a file")
     said = Message()
     said.CopyFrom(message)
     del said.parts[:]
     said.parts.extend(part for _, part in pieces)
-    return Incoming(said, text, files, skill, _digest(message), key)
+    return Incoming(said, text, sent, _skill(message, agent), _digest(message), key)
 
 
 def _pieces(message: Message) -> list[tuple[int, Part]]:
@@ -114,64 +136,41 @@ def _check_ids(message: Message) -> None:
         raise InvalidParamsError("message_id is missing; it tells a repeated message from a new one")
 
 
+def _check_rest(message: Message) -> None:
+    """What would cost more to keep and to read than it says."""
+    if len(message.parts) > MOST_PARTS:
+        raise InvalidParamsError(f"the message has {len(message.parts):,} parts; {MOST_PARTS} are allowed")
+    rest = message.ByteSize() - sum(
+        len(part.text.encode()) + len(part.raw) + len(part.url) + part.data.ByteSize() for part in message.parts
+    )
+    if rest > LARGEST_REST:
+        raise InvalidParamsError(
+            f"the message's metadata, names and extensions have {rest:,} bytes; {LARGEST_REST:,} are allowed. "
+            "Send long content as a file"
+        )
+    for named, said in [
+        ("metadata", message.metadata),
+        *((f"metadata of part {number}", part.metadata) for number, part in enumerate(message.parts, 1)),
+        *((f"data of part {number}", part.data) for number, part in enumerate(message.parts, 1)),
+    ]:
+        if _depth(MessageToDict(said)) > DEEPEST:
+            raise InvalidParamsError(f"{named} is nested deeper than {DEEPEST} lists and objects. Send it as a file")
+
+
+def _depth(value: Any) -> int:
+    """How many lists and objects are in each other."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
+
+
 def _words(part: Part) -> str:
     match part.WhichOneof("content"):
         case "text":
             return part.text.strip()
         case "data":
-            return json.dumps(whole_numbers(MessageToDict(part.data)), ensure_ascii=False)
+            return json.dumps(exact(MessageToDict(part.data), free=True), ensure_ascii=False)
         case _:
             return ""
-
-
-async def _read_files(pieces: list[tuple[int, Part]], settings: Settings) -> list[File]:
-    """In the order of the message; what is at an address is fetched, all of it within AGENTFN_FETCH_SECONDS."""
-    sent = [(number, part) for number, part in pieces if part.WhichOneof("content") in FILES]
-    if len(sent) > settings.max_files:
-        raise InvalidParamsError(f"the message has {len(sent)} files; {settings.max_files} are allowed")
-    files: list[File] = []
-    left = settings.max_files_size
-    try:
-        async with asyncio.timeout(settings.fetch_seconds):
-            for number, part in sent:
-                files.append(await _file(part, number, settings, left))
-                left -= files[-1].size
-    except TimeoutError:
-        raise InvalidParamsError(
-            f"part {number}: the files of the message did not come within {settings.fetch_seconds:g} s"
-        ) from None
-    return files
-
-
-async def _file(part: Part, number: int, settings: Settings, left: int) -> File:
-    """`left` is how many bytes the message's files may still have."""
-    limit = min(settings.max_file_size, left)
-    together = f"; all files of a message may have {settings.max_files_size:,} together"
-    try:
-        file = (
-            _sent(part, number) if part.WhichOneof("content") == "raw" else await _found(part, number, limit, settings)
-        )
-        if file.size > limit:
-            raise FileRefused(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
-    except FileRefused as error:
-        raise InvalidParamsError(f"part {number}: {error}{together if left < settings.max_file_size else ''}") from None
-    return file
-
-
-def _sent(part: Part, number: int) -> File:
-    name = safe_name(part.filename, f"file-{number}")
-    if not part.raw:
-        raise FileRefused(f"the file {name} is empty")
-    return File(name, part.raw, part.media_type)
-
-
-async def _found(part: Part, number: int, limit: int, settings: Settings) -> File:
-    if not part.url.lower().startswith(("data:", "http://", "https://")):
-        raise ContentTypeNotSupportedError(
-            f"part {number}: only http(s) addresses and data: URIs are read; or send the file's content"
-        )
-    file = await fetch_source(part.url, Fetcher.of(settings), name=part.filename, limit=limit)
-    return dataclasses.replace(file, media_type=part.media_type or file.media_type)
 
 
 def _skill(message: Message, agent: Agent) -> str:
@@ -188,12 +187,3 @@ def _digest(message: Message) -> str:
     """Of what was said, to whom: the same message sent twice has the same one."""
     said = Message(parts=message.parts, task_id=message.task_id, metadata=message.metadata)
     return hashlib.sha256(said.SerializeToString(deterministic=True)).hexdigest()
-
-
-def whole_numbers(value: Any) -> Any:
-    """Numbers without a fraction as integers: protobuf's Struct, which data parts travel in, knows doubles only."""
-    if isinstance(value, dict):
-        return {name: whole_numbers(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [whole_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value

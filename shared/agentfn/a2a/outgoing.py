@@ -1,14 +1,13 @@
 """A stored task as a caller reads it: with living links."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from a2a.server.events.event_queue import Event
-from a2a.types import Message, Part, StreamResponse, Task, TaskArtifactUpdateEvent
+from a2a.types import Message, StreamResponse, Task, TaskArtifactUpdateEvent
 from google.protobuf.json_format import MessageToDict
 
+from agentfn.a2a.links import parts_of, sign
 from agentfn.files import Bucket
-from agentfn.outcome import OBJECT
 from agentfn.store.events import payload_of
 
 
@@ -16,7 +15,7 @@ def signed(task: Task, bucket: Bucket) -> Task:
     """A copy in which every reference to an object is a link, signed now."""
     shown = Task()
     shown.CopyFrom(task)
-    _sign(_parts(shown), bucket)
+    sign(shown.id, parts_of(shown), bucket)
     return shown
 
 
@@ -32,18 +31,5 @@ def signed_event(told: StreamResponse, bucket: Bucket) -> Event:
     if isinstance(event, Task):
         return signed(event, bucket)
     if isinstance(event, TaskArtifactUpdateEvent):
-        _sign(event.artifact.parts, bucket)
+        sign(event.task_id, event.artifact.parts, bucket)
     return event
-
-
-def _sign(parts: Iterable[Part], bucket: Bucket) -> None:
-    for part in parts:
-        if part.url.startswith(OBJECT):
-            part.url = bucket.link(part.url.removeprefix(OBJECT))
-
-
-def _parts(task: Task) -> Iterable[Part]:
-    for artifact in task.artifacts:
-        yield from artifact.parts
-    for message in task.history:
-        yield from message.parts

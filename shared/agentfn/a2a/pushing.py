@@ -1,5 +1,6 @@
 """Push configurations: who wants to be told of a task, as its owner sets it."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,17 +11,24 @@ from google.protobuf.json_format import MessageToDict
 
 from agentfn.continuations import Announcement
 from agentfn.errors import ConflictError, FileRefused
+from agentfn.files.addresses import Resolver, allowed, literal, read_url
 from agentfn.runner import Runner
 from agentfn.store import Head
 from agentfn.store.pushes import Push, Pushes, named
 
 MOST = 10  # configurations of one task
 LONGEST_ID, LONGEST_SECRET = 128, 4_096  # characters
-CATCH_UP = 5.0  # seconds until a new subscriber is told of what happened while he was written down
+CATCH_UP = 3.0  # seconds until a new subscriber is told of what happened while he was written down
 
 
 class Poster(Protocol):
-    """The guarded fetcher, as far as webhooks go."""
+    """The guarded fetcher, as far as webhooks go. `hosts` are the only ones it reaches, if there are any."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]: ...
+
+    @property
+    def resolver(self) -> Resolver: ...
 
     async def check(self, url: str) -> None: ...
 
@@ -29,9 +37,12 @@ class Poster(Protocol):
 
 @dataclass(frozen=True)
 class Pushing:
+    """`look_up` is how many seconds a webhook's name has to resolve before it counts as unknown."""
+
     runner: Runner
     pushes: Pushes
     poster: Poster
+    look_up: float = 5.0
 
     async def set(
         self, head: Head, config: TaskPushNotificationConfig, context: ServerCallContext
@@ -42,7 +53,8 @@ class Pushing:
         if len(others) >= MOST:
             raise InvalidParamsError(f"the task has {len(others)} push configurations; {MOST} are allowed")
         try:
-            await self.pushes.put(head, Push(wanted, speaks_old(context), sent=head.version))
+            address = context.state["address"]
+            await self.pushes.put(head, Push(wanted, speaks_old(context), sent=head.version, address=address))
         except ConflictError:
             raise TaskNotFoundError from None
         message = Announcement(head.owner, head.task.id, head.version, self.runner.tasks.clock(), wanted.id)
@@ -50,9 +62,8 @@ class Pushing:
         return wanted
 
     async def get(self, head: Head, config_id: str) -> TaskPushNotificationConfig:
-        """An old client may leave the id out where there is one only."""
-        found = await self.pushes.all(head)
-        wanted = [push.config for push in found if push.config.id == config_id or (not config_id and len(found) == 1)]
+        """An old client may leave the id out: he means the first one."""
+        wanted = [push.config for push in await self.pushes.all(head) if config_id in ("", push.config.id)]
         if not wanted:
             raise TaskNotFoundError(f"task {head.task.id} has no push configuration {config_id!r}")
         return wanted[0]
@@ -61,7 +72,8 @@ class Pushing:
         return [push.config for push in await self.pushes.all(head)]
 
     async def delete(self, head: Head, config_id: str) -> None:
-        await self.pushes.delete(head, config_id)
+        if len(config_id) <= LONGEST_ID:  # there is no other
+            await self.pushes.delete(head, config_id)
 
     async def told(self, head: Head) -> dict[str, Any]:
         """What the task's metadata says of itself, and of how far its subscribers have been told."""
@@ -84,10 +96,23 @@ class Pushing:
                 "token, scheme and credentials are ASCII text of one line, at most 4,096 characters"
             )
         try:
-            await self.poster.check(config.url)
+            if not await self._unknown(read_url(config.url).host):
+                await self.poster.check(config.url)
         except FileRefused as error:
             raise InvalidParamsError(f"the push configuration's url cannot be used: {error}") from None
         return named(config, task_id) if task_id else config
+
+    async def _unknown(self, host: str) -> bool:
+        """Whether a name leads nowhere now. It may later: each delivery looks it up anew, and is guarded as ever."""
+        if literal(host) or (self.poster.hosts and not allowed(host, self.poster.hosts)):
+            return False
+        try:
+            async with asyncio.timeout(self.look_up):
+                return not await self.poster.resolver(host)
+        except UnicodeError:
+            return False  # no name at all, and never will be
+        except (OSError, TimeoutError):
+            return True
 
 
 def speaks_old(context: ServerCallContext) -> bool:

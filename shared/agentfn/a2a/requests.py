@@ -30,14 +30,19 @@ from a2a.types import (
     TaskState,
 )
 from a2a.utils.errors import (
+    ExtendedAgentCardNotConfiguredError,
     PushNotificationNotSupportedError,
     TaskNotCancelableError,
     TaskNotFoundError,
     UnsupportedOperationError,
 )
+from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
+from agentfn.a2a.cards import Cards
 from agentfn.a2a.incoming import read_message
+from agentfn.a2a.modes import check_answer
+from agentfn.a2a.old import without_history
 from agentfn.a2a.outgoing import bare_message, signed
 from agentfn.a2a.pushing import Pushing, speaks_old
 from agentfn.a2a.sending import Sending
@@ -45,6 +50,7 @@ from agentfn.a2a.shield import shielded
 from agentfn.a2a.streaming import Streaming
 from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError
+from agentfn.files import Uploads
 from agentfn.outcome import with_status
 from agentfn.runner import Runner
 from agentfn.store import Head, Listing
@@ -55,8 +61,9 @@ from agentfn.store.pushes import Push
 class AgentRequests(RequestHandler):
     """`pushing` is None where the agent sends no push notifications."""
 
-    def __init__(self, runner: Runner, pushing: Pushing | None = None) -> None:
+    def __init__(self, runner: Runner, cards: Cards, pushing: Pushing | None = None) -> None:
         self._runner = runner
+        self._cards = cards
         self._tasks = runner.tasks
         self._push = pushing
         self.streaming = Streaming(runner)
@@ -72,6 +79,7 @@ class AgentRequests(RequestHandler):
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
         async with shielded(context):
             validate_history_length(params)
+            without_history(params, context)
             head = await self._head(context, params.id)
             task = self._shown(head.task, params)
             if head.pushes and self._push is not None:
@@ -140,10 +148,11 @@ class AgentRequests(RequestHandler):
             pushing = self._pushing()
             return await pushing.set(await self._head(context, params.task_id), params, context)
 
-    @validate_request_params
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
+        if not speaks_old(context):  # an old client may leave the id out
+            validate_proto_required_fields(params)
         async with shielded(context):
             pushing = self._pushing()
             return await pushing.get(await self._head(context, params.task_id), params.id)
@@ -168,18 +177,29 @@ class AgentRequests(RequestHandler):
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
-        raise UnsupportedOperationError("this agent has no extended card")
+        """Old clients get it unsigned: a signature is over the layout of 1.0."""
+        async with shielded(context):
+            if not self._cards.has_extended:
+                missing = ExtendedAgentCardNotConfiguredError if speaks_old(context) else UnsupportedOperationError
+                raise missing("this agent has no extended card: its public one says all")
+            return await self._cards.extended(context.state["address"], signed=not speaks_old(context))
 
     async def _accepted(
         self, params: SendMessageRequest, context: ServerCallContext, listener: Streaming | None = None
     ) -> Head:
         validate_history_length(params.configuration)
+        without_history(params.configuration, context)
+        check_answer(params.configuration.accepted_output_modes, self._runner.agent.output_modes)
         wait = listener is not None or not params.configuration.return_immediately
         owner, lambda_context = context.user.user_name, context.state["lambda"]
         # Its time runs from here on: files may have to be fetched first.
         sending = Sending(self._runner, owner, lambda_context, wait=wait, listener=listener)
         key = context.state["headers"].get("idempotency-key", "").strip()
-        incoming = await read_message(params.message, self._runner.agent, self._runner.settings, key)
+        agent, settings = self._runner.agent, self._runner.settings
+        incoming = read_message(params.message, agent, settings, key)
+        if incoming.far and (head := await sending.again(incoming)):
+            return head
+        incoming = await incoming.read(agent, settings, Uploads(self._runner.bucket, agent.name, owner))
         push = await self._wanted(params, context)
         if not params.message.task_id:
             return await sending.start(incoming, push)
@@ -192,7 +212,7 @@ class AgentRequests(RequestHandler):
         if not params.configuration.HasField("task_push_notification_config"):
             return None
         config = await self._pushing().checked(params.configuration.task_push_notification_config, "")
-        return Push(config, speaks_old(context))
+        return Push(config, speaks_old(context), address=context.state["address"])
 
     async def _followed(self, head: Head, context: ServerCallContext, config: Any) -> AsyncGenerator[Event]:
         deadline = Deadline.of(context.state["lambda"], reserve=self._runner.settings.reserve_seconds)

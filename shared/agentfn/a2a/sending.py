@@ -11,10 +11,11 @@ from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedO
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.a2a.incoming import Incoming
+from agentfn.a2a.recalling import recalled
 from agentfn.a2a.streaming import Streaming
 from agentfn.continuations import Continuation
 from agentfn.deadline import Deadline, LambdaContext
-from agentfn.errors import ConflictError
+from agentfn.errors import ConflictError, StorageError
 from agentfn.files import TaskFiles
 from agentfn.models import Turn
 from agentfn.outcome import asking_loop, with_status
@@ -61,20 +62,23 @@ class Sending:
 
         Insurance first, then the task: a message for a task that never came to be is a no-op.
         """
+        earlier = await recalled(self._runner, self._owner, incoming.message)
         task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
         head = Head(self._tasks.agent, self._owner, task, skill=incoming.skill)
         head = dataclasses.replace(head, **await self._received(incoming, head))
-        turn = Turn("user", incoming.prompt(head.files))
+        memory = earlier.told(head.files, self._runner.settings)
+        turns = [*memory.turns, Turn("user", incoming.prompt(head.files))]
+        head = dataclasses.replace(head, files=(*head.files, *memory.files))
         lease = self._lease()
         await self._insure(head, lease)
         head = dataclasses.replace(head, idle=int(self._here), **self._held(head, lease))
         records = incoming.records(task.id)
         try:
             subscribed = functools.partial(_subscribed, push) if push else None
-            head = await self._tasks.create(head, records, [turn], subscribed)
+            head = await self._tasks.create(head, records, turns, subscribed)
         except ConflictError:
             return await self._same_message(records)
-        return await self._worked_on(head, [turn])
+        return await self._worked_on(head, turns)
 
     async def follow_up(self, incoming: Incoming) -> Head:
         """The answer to a task that waits: it goes on with the same transcript."""
@@ -86,18 +90,31 @@ class Sending:
         if not head.waiting and await self._known(records):
             return await self._same_message(records)
         self._check_follow_up(head, incoming)
+        from agentfn.loop.transcript import in_order, of_loop, unanswered  # a task that is begun or read needs no loop
+
+        earlier = await recalled(self._runner, self._owner, incoming.message)
         received = await self._received(incoming, head)
         said = incoming.prompt(received["files"][len(head.files) :])
-        turn = Turn("user", said, loop=asking_loop(head.task))
+        loop = asking_loop(head.task)
+        new = [Turn("user", said, loop=loop)]
+        if not unanswered(in_order(of_loop(turns, loop))):  # the verdict on a call stands right after it
+            memory = earlier.told(received["files"], self._runner.settings)
+            received["files"] += memory.files
+            new = [*(dataclasses.replace(turn, loop=loop) for turn in memory.turns), *new]
         lease = self._lease()
         await self._insure(dataclasses.replace(head, version=head.version + 1), lease)
         changes = {**received, **self._held(head, lease)}
         events = [status_event(received["task"])]
         try:
-            head = await self._tasks.save(head, turns=[turn], events=events, messages=records, **changes)
+            head = await self._tasks.save(head, turns=new, events=events, messages=records, **changes)
         except ConflictError:
             return await self._same_message(records)
-        return await self._worked_on(head, [*turns, turn])
+        return await self._worked_on(head, [*turns, *new])
+
+    async def again(self, incoming: Incoming) -> Head | None:
+        """The task that this message went to before; None for a message that is new."""
+        records = incoming.records("")
+        return await self._same_message(records) if await self._known(records) else None
 
     def _lease(self) -> float:
         """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""
@@ -140,7 +157,10 @@ class Sending:
 
     async def _received(self, incoming: Incoming, head: Head) -> dict[str, Any]:
         """The task with the message in its history, and its files stored. Files that no task comes to name expire."""
-        records = await asyncio.to_thread(self._attach, incoming, head)
+        try:
+            records = await asyncio.to_thread(self._attach, incoming, head)
+        except StorageError as error:  # an upload that was there a moment ago
+            raise InvalidParamsError(f"a file of the message is gone: {error}; upload it again") from None
         new = records[len(head.files) :]
         state = TaskState.TASK_STATE_WORKING if self._here else TaskState.TASK_STATE_SUBMITTED
         task = with_status(head.task, state)

@@ -1,23 +1,28 @@
 """The web application: the sdk's routes, who may take them, and the card."""
 
-from contextvars import ContextVar
-from typing import Any
+from collections.abc import Iterable
 
 from a2a.auth.user import User
 from a2a.server.context import ServerCallContext
-from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.routes import create_jsonrpc_routes
 from a2a.server.routes.common import DefaultServerCallContextBuilder
 from a2a.server.routes.rest_routes import create_rest_routes
-from a2a.types import AgentCard
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
 from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentfn.a2a.caller import Door, Refused
-from agentfn.a2a.card import build_card, card_at
+from agentfn.a2a.cards import Cards
+from agentfn.a2a.cors import with_cors
+from agentfn.a2a.links import agent_address
+from agentfn.a2a.oldrest import old_routes
 from agentfn.a2a.requests import AgentRequests
+from agentfn.a2a.signing import JWKS_PATH
+from agentfn.a2a.sources import unreadable
+from agentfn.a2a.wire import Wire
 from agentfn.agent import Agent
 from agentfn.errors import AgentfnError
 from agentfn.settings import Settings
@@ -25,9 +30,8 @@ from agentfn.telemetry import logger
 
 OLD_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
 HEALTH_PATHS = ("/health", "/healthz")
-PUBLIC = frozenset({AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH, *HEALTH_PATHS})
-
-_address: ContextVar[str] = ContextVar("address")
+MCP_PATH = "/mcp"
+PUBLIC = frozenset({AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH, JWKS_PATH, *HEALTH_PATHS})
 
 
 class CallContexts(DefaultServerCallContextBuilder):
@@ -37,6 +41,8 @@ class CallContexts(DefaultServerCallContextBuilder):
         context = super().build(request)
         context.state["lambda"] = request.scope["aws.context"]
         context.state["path"] = request.url.path
+        context.state["address"] = request.scope["aws.event"]["agentfn.address"]
+        context.state["no_history"] = request.scope.get("agentfn.no_history", False)
         return context
 
     def build_user(self, request: Request) -> User:
@@ -64,7 +70,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        _address.set(scope["aws.event"]["agentfn.address"])
+        agent_address.set(scope["aws.event"]["agentfn.address"])
         await self._app(scope, receive, _plain_lines(send))
 
     async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
@@ -81,24 +87,38 @@ class Guard:
             scheme = self._door.scheme
             return JSONResponse({"error": scheme.advice}, 401, {"WWW-Authenticate": scheme.challenge})
         scope["agentfn.caller"] = caller
-        size = len((scope["aws.event"].get("body") or "").encode())  # headers may say what they like
-        return _too_large(scope["path"], size, self._max_body) if size > self._max_body else None
+        body = scope["aws.event"].get("body") or ""
+        size = len(body.encode())  # headers may say what they like
+        if size > self._max_body:
+            return _too_large(scope["path"], size, self._max_body)
+        return unreadable(scope["path"], body)
 
 
-def web_app(agent: Agent, requests: AgentRequests, door: Door, settings: Settings) -> ASGIApp:
+def web_app(
+    agent: Agent,
+    requests: AgentRequests,
+    door: Door,
+    settings: Settings,
+    cards: Cards,
+    tools: ASGIApp | None = None,
+    files: Iterable[Route] = (),
+) -> ASGIApp:
     """To be called with Lambda's context in `scope["aws.context"]`, and in `scope["aws.event"]` the event with the
-    agent's public URL as `agentfn.address`.
+    agent's public URL as `agentfn.address`. `tools` is the MCP server, `files` are the doors for files.
     """
     app = FastAPI(title=agent.name, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     contexts = CallContexts()
-    card = build_card(agent, door.scheme, streaming=settings.streaming, push=settings.push)
-    for path in (AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH):
-        app.routes.extend(create_agent_card_routes(card_at(card, "https://unknown.invalid"), _placed(card), path))
-    for path in HEALTH_PATHS:
-        app.add_api_route(path, _health, methods=["GET"])
+    app.routes.extend(Route(path, cards.card) for path in (AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH))
+    if cards.signed:
+        app.routes.append(Route(JWKS_PATH, cards.keys))
+    app.routes.extend(Route(path, _health) for path in HEALTH_PATHS)
+    if tools is not None:
+        app.routes.append(Route(MCP_PATH, tools, methods=["POST"]))
+    app.routes.extend(files)
     app.routes.extend(create_jsonrpc_routes(requests, "/", contexts, enable_v0_3_compat=True))
+    app.routes.extend(old_routes(requests, contexts))
     app.routes.extend(create_rest_routes(requests, contexts, enable_v0_3_compat=True))
-    return Guard(app, door, settings.max_body_size)
+    return with_cors(Guard(Wire(app), door, settings.max_body_size), settings)
 
 
 def _plain_lines(send: Send) -> Send:
@@ -116,19 +136,13 @@ def _plain_lines(send: Send) -> Send:
     return plain
 
 
-def _placed(card: AgentCard) -> Any:
-    async def place(_: AgentCard) -> AgentCard:
-        return card_at(card, _address.get())
-
-    return place
-
-
-async def _health() -> dict[str, str]:
-    return {"status": "ok"}
+async def _health(_: Request) -> JSONResponse:
+    return JSONResponse({"status": "ok"})
 
 
 def _too_large(path: str, size: int, limit: int) -> JSONResponse:
     text = f"Payload too large: {size:,} bytes; {limit:,} are allowed"
-    if path != "/":
+    if path not in ("/", MCP_PATH):
         return JSONResponse({"error": {"code": 413, "status": "INVALID_ARGUMENT", "message": text}}, 413)
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": text}})
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": text}}
+    return JSONResponse(error, 413 if path == MCP_PATH else 200)

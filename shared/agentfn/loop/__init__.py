@@ -1,21 +1,28 @@
-"""The model-and-tools loop: a transcript in, events out. It knows no AWS and no A2A."""
+"""The model-and-tools loop: a transcript in, events out. It knows no AWS and no A2A.
 
-from agentfn.loop.events import (
-    Event,
-    Final,
-    ModelTurn,
-    Notice,
-    Progress,
-    StepStarted,
-    TextDelta,
-    ToolCalled,
-    ToolsFinished,
-)
-from agentfn.loop.inner import InnerLoops
-from agentfn.loop.limits import LoopLimits
-from agentfn.loop.loop import Loop
-from agentfn.loop.protocol import ProtocolName
-from agentfn.loop.result import Result, Status
+Its parts are imported when they are asked for: an agent's read side reads events and results, and plays no loop.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentfn.loop.events import (
+        Event,
+        Final,
+        ModelTurn,
+        Notice,
+        Progress,
+        StepStarted,
+        TextDelta,
+        ToolCalled,
+        ToolsFinished,
+    )
+    from agentfn.loop.inner import InnerLoops
+    from agentfn.loop.limits import LoopLimits
+    from agentfn.loop.loop import Loop
+    from agentfn.loop.protocol import ProtocolName
+    from agentfn.loop.result import Result, Status
 
 __all__ = [
     "Event",
@@ -34,3 +41,12 @@ __all__ = [
     "ToolCalled",
     "ToolsFinished",
 ]
+
+_HOMES = {"InnerLoops": "inner", "Loop": "loop", "LoopLimits": "limits", "ProtocolName": "protocol"}
+_HOMES |= {"Result": "result", "Status": "result"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'events')}"), name)

@@ -6,11 +6,11 @@ import dataclasses
 import itertools
 import random
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ModelUnavailable
 from agentfn.loop.events import Event, Notice, TextDelta
+from agentfn.loop.limits import Patience as Patience
 from agentfn.models import Model, Prompt, Reply, Streams
 from agentfn.tools.output import writable
 
@@ -27,18 +27,6 @@ class OutOfTime(Exception):  # noqa: N818 - a signal inside the loop, not an err
     def __init__(self, resume_in: float = 0.0) -> None:
         super().__init__()
         self.resume_in = resume_in
-
-
-@dataclass(frozen=True)
-class Patience:
-    """`seconds` is the longest that one call may take, `retries` the budget of retries that a loop begins with.
-
-    Each retry takes one of the budget, and each call that needs none gives one back: a bad hour ends a task, a bad
-    minute now and then does not.
-    """
-
-    seconds: float = 180.0
-    retries: int = 4
 
 
 class Asking:

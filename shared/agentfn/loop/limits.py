@@ -2,14 +2,26 @@
 
 from dataclasses import dataclass, field
 
-from agentfn.loop.asking import Patience
 from agentfn.models import Usage
 from agentfn.tools.calling import ToolLimits
 
+RESERVED = frozenset({"finish", "ask_user", "reject_task", "request_auth", "report_progress"})  # the loop's own tools
 CLOSING = (
     "{limit} reached, and tools are off. Give the best answer that what you have found so far allows, "
     "and say what is missing."
 )
+
+
+@dataclass(frozen=True)
+class Patience:
+    """`seconds` is the longest that one call may take, `retries` the budget of retries that a loop begins with.
+
+    Each retry takes one of the budget, and each call that needs none gives one back: a bad hour ends a task, a bad
+    minute now and then does not.
+    """
+
+    seconds: float = 180.0
+    retries: int = 4
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What litellm raised, as an error of ours: by the provider's words where they say more than the status."""
+"""What a client raised, as an error of ours: by the provider's words where they say more than the status."""
 
 import json
 from collections.abc import Iterator
@@ -43,23 +43,49 @@ TOO_LONG = (
     "request_too_large",
     "maximum context length",
 )
-# Options that are wishes, and what a provider calls them where it does not take them. Thinking is given up where a
-# transcript holds calls that another model made, without a thought before them.
-WISHES = {
-    "tool_choice": ("tool_choice", "toolChoice"),
-    "response_format": ("response_format", "json_schema", "output_format", "output_config", "outputConfig", "schema"),
-    "stream_options": ("stream_options",),
-    "reasoning_effort": ("Expected `thinking`",),
-}
+
+
+class Complaint(Exception):  # noqa: N818 - what a provider says, not yet an error of ours
+    """An answer that is an error, of a door that has no exceptions of its own for it. `kind` is the provider's word."""
+
+    def __init__(self, kind: str, status_code: int | None, message: str, headers: Any = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status_code = status_code
+        self.headers = headers or {}
 
 
 @contextmanager
-def translated(litellm: Any, request: dict[str, Any]) -> Iterator[None]:
-    """Raises ModelUnavailable or ModelRefused, without their cause, whose text may hold the key or the transcript."""
+def told(name: str, seconds: float) -> Iterator[None]:
+    """Tells a limit that was reached, and a package that is missing, as errors of ours."""
+    try:
+        yield
+    except TimeoutError:
+        raise ModelUnavailable(f"{name} did not answer within {seconds:g} s") from None
+    except ImportError as error:
+        raise ModelRefused(f"{name} needs the package {error.name}, which is not installed") from error
+
+
+@contextmanager
+def legible(name: str) -> Iterator[None]:
+    """Around the reading of an answer, which may be anything: its faults are not ours."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        logger.debug("model | no answer in its shape", extra={"model": name, "fault": type(error).__name__})
+        raise ModelUnavailable(f"{name} sent an answer in a shape that is none") from None
+
+
+@contextmanager
+def translated(errors: tuple[type[Exception], ...], request: dict[str, Any]) -> Iterator[None]:
+    """Raises ModelUnavailable or ModelRefused for any of these errors of a client.
+
+    They have no cause, whose text may hold the key or the transcript.
+    """
     try:
         yield
         return
-    except litellm.exceptions.openai.OpenAIError as error:  # the root of litellm's exceptions
+    except errors as error:
         trouble = getattr(error, "original_exception", None) or error  # of a stream that broke, what broke it
         _log(request, trouble)
         failure = _translated(request["model"], trouble)
@@ -67,15 +93,8 @@ def translated(litellm: Any, request: dict[str, Any]) -> Iterator[None]:
     raise failure from None
 
 
-def disputed(request: dict[str, Any], error: Any) -> set[str]:
-    """The wishes in this request that the provider does not take."""
-    if getattr(error, "status_code", None) not in (400, 422):
-        return set()
-    return {wish for wish, signs in WISHES.items() if wish in request and any(sign in str(error) for sign in signs)}
-
-
 def _translated(name: str, error: Any) -> ModelError:
-    kind, status = type(error).__name__, getattr(error, "status_code", None)
+    kind, status = getattr(error, "kind", type(error).__name__), getattr(error, "status_code", None)
     if kind == "AuthenticationError":  # a missing key never reaches a provider and has no status of its own
         status = 401
     complaint = f"{kind} {error} {getattr(error, 'body', None)}"
@@ -122,9 +141,9 @@ def _log(request: dict[str, Any], error: Any) -> None:
 
 
 def _headers(error: Any) -> Any:
-    """The answer's headers, which litellm keeps in one of two places."""
-    response = getattr(error, "response", None)
-    return getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
+    """The answer's headers, which are in one of three places."""
+    own = getattr(error, "litellm_response_headers", None) or getattr(error, "headers", None)
+    return own or getattr(getattr(error, "response", None), "headers", None) or {}
 
 
 def _retry_after(headers: Any) -> float | None:

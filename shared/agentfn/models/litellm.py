@@ -13,23 +13,23 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable
 from functools import cache
 from typing import Any
 
-from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.errors import ModelUnavailable
 from agentfn.models import capabilities
 from agentfn.models.assembly import Assembly
+from agentfn.models.chunks import closing, heard, silenced, whole
 from agentfn.models.door import Prompt
-from agentfn.models.failures import disputed, translated
+from agentfn.models.failures import told, translated
 from agentfn.models.messages import messages, reply
+from agentfn.models.prices import entry
 from agentfn.models.turn import Reply
+from agentfn.models.wishes import STREAMED, granted, options
 
 # litellm keeps one client for each timeout it is told, so it is always told the same: the longest that Lambda allows.
 LONGEST = 900.0
-TICKS = 20  # of the event loop; two for each of the generators that a stream is read through
-STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 class LitellmModel:
@@ -39,76 +39,72 @@ class LitellmModel:
         self.name = name
         self._key = key
         self._base = base
+        self._lacking: set[str] = set()  # options that the provider said it does not have
 
     async def ask(self, prompt: Prompt) -> Reply:
-        with self._told(prompt):
+        with told(self.name, prompt.timeout):
             async with asyncio.timeout(prompt.timeout):
                 litellm, request = await self._request(prompt)
-                with translated(litellm, request):
-                    spoken = reply(await _answer(litellm, request))
+                with translated(_errors(litellm), request):
+                    spoken = reply(await self._answer(litellm, request))
         if spoken is None:
             raise ModelUnavailable(f"{self.name} sent an answer with nothing in it")
         return spoken
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
         until = asyncio.get_running_loop().time() + prompt.timeout
-        with self._told(prompt):
+        with told(self.name, prompt.timeout):
             async with asyncio.timeout_at(until):
                 litellm, request = await self._request(prompt)
-                with translated(litellm, request):
-                    chunks = _silenced(await _answer(litellm, request | STREAMED))
+                with translated(_errors(litellm), request):
+                    chunks = silenced(await self._answer(litellm, request | STREAMED))
             assembly = Assembly()
-            async with _closing(chunks):
+            async with closing(chunks):
                 while True:
                     async with asyncio.timeout_at(until):  # never around a yield: it would end the reader's wait
-                        with translated(litellm, request):
+                        with translated(_errors(litellm), request):
                             chunk = await anext(chunks, None)
                     if chunk is None:
                         break
-                    if text := assembly.add(chunk):
+                    if text := heard(chunk, assembly):
                         yield text
-                whole = assembly.reply(chunks)
-        if whole is None:
+                answer = whole(chunks, assembly)
+        if answer is None:
             raise ModelUnavailable(f"{self.name} broke off in the middle of its answer")
-        yield whole
+        yield answer
 
     async def calls_tools(self) -> bool:
         """What litellm's own data says. A litellm that is missing is told at the first question."""
         try:
-            return capabilities.calls_tools(await asyncio.to_thread(load), self.name)
+            litellm = await asyncio.to_thread(load)
         except ImportError:
             return True
-
-    @contextmanager
-    def _told(self, prompt: Prompt) -> Iterator[None]:
-        try:
-            yield
-        except TimeoutError:
-            raise ModelUnavailable(f"{self.name} did not answer within {prompt.timeout:g} s") from None
-        except ImportError as error:
-            raise ModelRefused(f"{self.name} needs the package {error.name}, which is not installed") from error
+        return capabilities.calls_tools(entry(litellm.model_cost, self.name))
 
     async def _request(self, prompt: Prompt) -> tuple[Any, dict[str, Any]]:
         """litellm, and what it is asked."""
         litellm, key = await asyncio.to_thread(lambda: (load(), self._key()))
+        known = entry(litellm.model_cost, self.name)
         request: dict[str, Any] = {
             "model": self.name,
-            "messages": messages(prompt, thinking=capabilities.remembers_thinking(litellm, self.name)),
+            "messages": messages(prompt, thinking=capabilities.remembers_thinking(known, self.name)),
             "timeout": LONGEST,
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            **prompt.sampling.options(),
+            **options(prompt, shaped=capabilities.follows_schema(known)),
         }
-        if prompt.tools:
-            request["tools"] = list(prompt.tools)
-            if prompt.tool_choice != "auto":  # the default, which some servers refuse to be told
-                request["tool_choice"] = prompt.tool_choice
-        # Never beside tools: for some models litellm makes a forced call of it, which would shut the others out.
-        elif prompt.schema and capabilities.follows_schema(litellm, self.name):
-            request["response_format"] = capabilities.response_format(prompt.schema)
         optional = {"api_key": key, "api_base": self._base}
         return litellm, request | {name: value for name, value in optional.items() if value}
+
+    async def _answer(self, litellm: Any, request: dict[str, Any]) -> Any:
+        async def ask(request: dict[str, Any]) -> Any:
+            # As a call inside another one: litellm then leaves out its own logging, which would hold the messages and
+            # go on after the answer, in a process that may be frozen by then.
+            with litellm._internal_context.internal_sub_call():
+                return await litellm.acompletion(**request)
+
+        return await granted(ask, request, _errors(litellm), self._lacking)
 
 
 @cache
@@ -140,50 +136,6 @@ async def close() -> None:
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 
-async def _answer(litellm: Any, request: dict[str, Any]) -> Any:
-    """Asks, and asks again without a wish that the provider disputes."""
-    while True:
-        try:
-            # As a call inside another one: litellm then leaves out its own logging, which would hold the messages and
-            # go on after the answer, in a process that may be frozen by then.
-            with litellm._internal_context.internal_sub_call():
-                return await litellm.acompletion(**request)
-        except litellm.exceptions.openai.OpenAIError as error:
-            refused = disputed(request, error)
-            if not refused:
-                raise
-            request = {name: value for name, value in request.items() if name not in refused}
-
-
-def _silenced(stream: Any) -> Any:
-    """The stream without what litellm does beside reading it.
-
-    At its end litellm logs it and counts its tokens again, in tasks and threads that go on after the answer; and it
-    looks at each attribute of a chunk with usage, deprecated ones too, to keep the usage from us.
-    """
-
-    async def ended(**_: Any) -> None:
-        raise StopAsyncIteration
-
-    def kept(chunk: Any) -> Any:
-        stream.chunks.append(chunk)
-        return chunk
-
-    stream._finalize_completed_stream = ended
-    stream._dispatch_stream_failure = lambda *_: None
-    stream._record_and_strip_usage_chunk = kept
-    return stream
-
-
-@asynccontextmanager
-async def _closing(stream: Any) -> AsyncIterator[None]:
-    """Hangs up, and lets the generators beneath the stream end: nobody closes those of a response that was not read to
-    its last byte, so that each is closed in a task once nothing holds it any more.
-    """
-    try:
-        yield
-    finally:
-        await stream.aclose()
-        vars(stream).clear()
-        for _ in range(TICKS):
-            await asyncio.sleep(0)
+def _errors(litellm: Any) -> tuple[type[Exception]]:
+    """The root of litellm's exceptions."""
+    return (litellm.exceptions.openai.OpenAIError,)

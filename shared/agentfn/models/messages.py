@@ -1,4 +1,4 @@
-"""The transcript in OpenAI's chat words and back, which is what litellm takes and gives for every provider."""
+"""The transcript in OpenAI's chat words and back: what litellm takes and gives, and every door begins with."""
 
 import hashlib
 import json
@@ -12,21 +12,25 @@ from agentfn.models.turn import Call, Finish, Reply, Turn, Usage
 FINISH: dict[str, Finish] = {
     "length": "length",
     "max_tokens": "length",
+    "model_context_window_exceeded": "length",
     "content_filter": "content_filter",
+    "content_filtered": "content_filter",
+    "guardrail_intervened": "content_filter",
     "refusal": "content_filter",
 }
 THINKING = ("type", "thinking", "signature", "data")
 BLANK = "(empty)"  # Bedrock and Anthropic refuse blank text anywhere
 
 
-def messages(prompt: Prompt, *, thinking: bool = False) -> list[dict[str, Any]]:
+def messages(prompt: Prompt, *, thinking: bool = False, signed_ids: bool = True) -> list[dict[str, Any]]:
     """The prompt as chat messages, with signed thinking where the provider takes it back.
 
-    An assistant turn that says nothing is left out.
+    An assistant turn that says nothing is left out. litellm keeps Gemini's signatures in ids, which are longer than
+    others take: `signed_ids` leaves them as they are.
     """
     system = [{"role": "system", "content": prompt.system}] if prompt.system.strip() else []
     spoken = [turn for turn in prompt.turns if turn.role != "assistant" or _speaks(turn)]
-    return system + [_message(turn) | (_thought(turn) if thinking else {}) for turn in spoken]
+    return system + [_message(turn, signed_ids) | (_thought(turn) if thinking else {}) for turn in spoken]
 
 
 def reply(answer: Any) -> Reply | None:
@@ -47,7 +51,7 @@ def reply(answer: Any) -> Reply | None:
 
 
 def finish(reason: str | None, calls: tuple[Call, ...]) -> Finish:
-    """What a finish reason means, be it OpenAI's or Anthropic's word."""
+    """What a finish reason means, be it OpenAI's, Anthropic's or Bedrock's word."""
     return FINISH.get(reason or "", "tool_calls" if calls else "stop")
 
 
@@ -80,15 +84,19 @@ def _speaks(turn: Turn) -> bool:
     return bool(turn.calls or turn.text.strip())
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _message(turn: Turn, signed_ids: bool) -> dict[str, Any]:
     text = turn.text if turn.text.strip() else None
     if turn.role == "tool":
-        named = {"tool_call_id": _id(turn.call_id), "name": _name(turn.name)}
+        named = {"tool_call_id": _id(turn.call_id, signed_ids), "name": _name(turn.name)}
         return {"role": "tool", **named, "content": text or BLANK}
     if not turn.calls:
         return {"role": turn.role, "content": text or BLANK}
     calls = [
-        {"id": _id(call.id), "type": "function", "function": {"name": _name(call.name), "arguments": _object(call)}}
+        {
+            "id": _id(call.id, signed_ids),
+            "type": "function",
+            "function": {"name": _name(call.name), "arguments": _object(call)},
+        }
         for call in turn.calls
     ]
     return {"role": "assistant", "content": text, "tool_calls": calls}
@@ -99,9 +107,9 @@ def _name(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
 
 
-def _id(call_id: str) -> str:
-    """The id where every provider takes it back, else one made of it. litellm keeps Gemini's signatures in ids."""
-    if "__thought__" in call_id or re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", call_id):
+def _id(call_id: str, signed: bool) -> str:
+    """The id where every provider takes it back, else one made of it."""
+    if (signed and "__thought__" in call_id) or re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:32]}"
 

@@ -17,7 +17,8 @@ from agentfn.store.tasks import Tasks
 @dataclass(frozen=True)
 class Push:
     """`old` says that the subscriber speaks protocol 0.3. All up to version `sent` was delivered; `tries` counts the
-    failures in a row since, and `failed` says that there were too many.
+    failures in a row since, and `failed` says that there were too many. `address` is the agent's URL as the subscriber
+    knows it.
     """
 
     config: TaskPushNotificationConfig
@@ -25,6 +26,7 @@ class Push:
     sent: int = 0
     tries: int = 0
     failed: bool = False
+    address: str = ""
 
     def attributes(self) -> dict[str, Any]:
         return {
@@ -33,6 +35,7 @@ class Push:
             "sent": {"N": str(self.sent)},
             "tries": {"N": str(self.tries)},
             "failed": {"BOOL": self.failed},
+            "address": {"S": self.address},
         }
 
     @classmethod
@@ -43,6 +46,7 @@ class Push:
             sent=int(item["sent"]["N"]),
             tries=int(item["tries"]["N"]),
             failed=item["failed"]["BOOL"],
+            address=item.get("address", {"S": ""})["S"],
         )
 
 

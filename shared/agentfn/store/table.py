@@ -18,6 +18,7 @@ Item = dict[str, Attribute]
 CONTENTION = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 CONTENTION_TRIES = 6
 BATCH = 100  # keys in one BatchGetItem
+LONGEST_KEYS = 2_048, 1_024  # bytes of a partition's key, and of one in it; DynamoDB takes a longer one for an error
 
 
 class Table:
@@ -38,6 +39,8 @@ class Table:
 
     async def get(self, pk: str, sk: str, attributes: Iterable[str] = ()) -> Item | None:
         """A consistent read of one item, or of some of its attributes."""
+        if any(len(text.encode()) > most for text, most in zip((pk, sk), LONGEST_KEYS, strict=True)):
+            return None
         names = {f"#a{place}": name for place, name in enumerate(attributes)}
         narrow: Any = {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names} if names else {}
         answer = await asyncio.to_thread(

@@ -1,13 +1,18 @@
 """A function as a tool: its schema, its arguments, its call, its output."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from agentfn.tools.context import Context, FileInfo, FileRecord, Inner, Origin, Outcome, Paused, Workspace
 from agentfn.tools.folder import FolderWorkspace
-from agentfn.tools.more import read_more
 from agentfn.tools.output import File, Link, Output
 from agentfn.tools.registry import Registry
 from agentfn.tools.schema import InputFile
 from agentfn.tools.tool import Tool, tool
 from agentfn.tools.toolkit import Toolkit
+
+if TYPE_CHECKING:
+    from agentfn.tools.more import read_more
 
 __all__ = [
     "Context",
@@ -29,3 +34,10 @@ __all__ = [
     "read_more",
     "tool",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`read_more`, which is made when it is asked for: a loop needs it, an agent's read side does not."""
+    if name != "read_more":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module("agentfn.tools.more").read_more

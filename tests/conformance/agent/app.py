@@ -124,6 +124,9 @@ ACTS: dict[str, Act] = {
     "tck-multi-turn": many_turns,
     "tck-cancel": wait_for_cancel,
     "test-resubscribe-message-id": long,
+    "count: 1 ": stream,
+    "count: 2 ": stream,
+    "count: 12 ": long,
 }
 MESSAGES = ("tck-message-response", "tck-stream-002")
 

@@ -1,0 +1,114 @@
+"""Protocol 0.3, where the sdk's layer for it is not exact: what is asked is checked before, and its answers after."""
+
+from collections.abc import Callable
+from typing import Any
+
+from a2a.compat.v0_3 import a2a_v0_3_pb2, conversions, proto_utils, types
+from a2a.server.context import ServerCallContext
+from a2a.types import SendMessageRequest
+from a2a.utils.errors import InvalidParamsError, VersionNotSupportedError
+from google.protobuf.json_format import ParseDict, ParseError
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import QueryParams
+
+PREFIX = "/v1/"  # of its paths
+SENDING = ("/message:send", "/message:stream")
+DELETING = "tasks/pushNotificationConfig/delete"
+METHODS: dict[str, type[BaseModel]] = {
+    "message/send": types.SendMessageRequest,
+    "message/stream": types.SendStreamingMessageRequest,
+    "tasks/get": types.GetTaskRequest,
+    "tasks/cancel": types.CancelTaskRequest,
+    "tasks/resubscribe": types.TaskResubscriptionRequest,
+    "tasks/pushNotificationConfig/set": types.SetTaskPushNotificationConfigRequest,
+    "tasks/pushNotificationConfig/get": types.GetTaskPushNotificationConfigRequest,
+    "tasks/pushNotificationConfig/list": types.ListTaskPushNotificationConfigRequest,
+    "tasks/pushNotificationConfig/delete": types.DeleteTaskPushNotificationConfigRequest,
+    "agent/getAuthenticatedExtendedCard": types.GetAuthenticatedExtendedCardRequest,
+}
+MOST_FAULTS = 3  # that one error names
+
+
+def check(path: str, asked: Any, query: QueryParams, version: str) -> None:
+    """What the sdk would answer with a wrong error. `version` is what the client says that it speaks, or nothing.
+
+    Raises InvalidParamsError and VersionNotSupportedError.
+    """
+    if path.startswith(PREFIX):
+        _check_query(query)
+        if path.endswith(SENDING):
+            _converted(lambda: _rest_message(asked))
+        return
+    method = method_of(asked)
+    if (model := METHODS.get(method)) is None:
+        return
+    if version and not version.startswith("0."):
+        raise VersionNotSupportedError(f"{method} is a method of protocol 0.3, and A2A-Version says {version}")
+    try:
+        request: Any = model.model_validate(asked)
+    except ValidationError as error:
+        if any(fault["loc"][:1] != ("params",) for fault in error.errors()):
+            return  # it is no JSON-RPC: that the sdk says well
+        raise InvalidParamsError(f"Invalid parameters: {_faults(error)}") from None
+    if method.startswith("message/"):
+        _converted(lambda: conversions.to_core_send_message_request(request))
+
+
+def method_of(asked: Any) -> str:
+    """Of a JSON-RPC request; empty for what is none."""
+    method = asked.get("method") if isinstance(asked, dict) else None
+    return method if isinstance(method, str) else ""
+
+
+def asks_no_history(path: str, asked: Any, query: QueryParams) -> bool:
+    """Whether `historyLength` is 0, which the sdk reads as no limit."""
+    if not path.startswith(PREFIX) and method_of(asked) not in METHODS:
+        return False
+    params = asked.get("params", asked) if isinstance(asked, dict) else {}
+    inner = params.get("configuration", params) if isinstance(params, dict) else {}
+    wanted = inner if isinstance(inner, dict) else {}
+    return any(length in (0, "0") for length in (wanted.get("historyLength"), query.get("historyLength")))
+
+
+def without_history(config: Any, context: ServerCallContext) -> None:
+    """Says so to those who cut the history. `config` is whatever of a request has a `history_length`."""
+    if context.state.get("no_history"):
+        config.history_length = 0
+
+
+def complete(asked: Any, answer: Any) -> Any:
+    """A deletion's answer, which the sdk leaves without its result."""
+    if method_of(asked) == DELETING and isinstance(answer, dict) and "error" not in answer:
+        return {**answer, "result": answer.get("result")}
+    return answer
+
+
+def _check_query(query: QueryParams) -> None:
+    length = query.get("historyLength") or "0"
+    if not (length.isascii() and length.isdecimal() and len(length) < 10):
+        raise InvalidParamsError("historyLength must be a whole number, 0 at least")
+
+
+def _rest_message(asked: Any) -> SendMessageRequest:
+    """As the sdk reads it."""
+    sent = ParseDict(asked, a2a_v0_3_pb2.SendMessageRequest(), ignore_unknown_fields=True)
+    params = proto_utils.FromProto.message_send_params(sent)
+    return conversions.to_core_send_message_request(types.SendMessageRequest(id="", params=params))
+
+
+def _converted(convert: Callable[[], SendMessageRequest]) -> None:
+    """Its errors say much of the sdk and little of the message, but they come of it."""
+    try:
+        convert()
+    except ValidationError as error:
+        raise InvalidParamsError(f"Invalid parameters: {_faults(error)}") from None
+    except (ParseError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InvalidParamsError(f"Invalid parameters: the message cannot be read ({str(error)[:200]})") from None
+
+
+def _faults(error: ValidationError) -> str:
+    """Each by its place."""
+    found = error.errors()
+    named = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in found[:MOST_FAULTS]]
+    more = f" (and {len(found) - MOST_FAULTS} more)" if len(found) > MOST_FAULTS else ""
+    return "; ".join(named) + more

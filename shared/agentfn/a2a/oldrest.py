@@ -1,0 +1,71 @@
+"""Routes of protocol 0.3's HTTP binding that the sdk has not, or has with a fault.
+
+Its streams begin to answer before they know that there is one: what is refused came as an empty answer with status 200.
+"""
+
+from collections.abc import AsyncIterable, Awaitable, Callable
+from typing import Any
+
+from a2a.compat.v0_3.context_builders import V03ServerCallContextBuilder
+from a2a.compat.v0_3.rest_handler import REST03Handler
+from a2a.server.context import ServerCallContext
+from a2a.server.request_handlers.request_handler import RequestHandler
+from a2a.server.routes.common import ServerCallContextBuilder, create_event_source_response
+from a2a.types import DeleteTaskPushNotificationConfigRequest
+from a2a.utils import json_utils
+from a2a.utils.error_handlers import build_rest_error_payload, rest_error_handler, rest_stream_error_handler
+from a2a.utils.errors import A2AError
+from sse_starlette.event import ServerSentEvent
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+TASK = "/v1/tasks/{id}"
+
+Events = Callable[[Request, ServerCallContext], AsyncIterable[Any]]
+Answering = Callable[[Request], Awaitable[Response]]
+
+
+def old_routes(requests: RequestHandler, contexts: ServerCallContextBuilder) -> list[Route]:
+    """To stand before the sdk's own."""
+    old_contexts = V03ServerCallContextBuilder(contexts)
+    handler = REST03Handler(requests)
+    sending = _streaming(handler.on_message_send_stream, old_contexts)
+    following = _streaming(handler.on_subscribe_to_task, old_contexts)
+    return [
+        Route("/v1/message:stream", sending, methods=["POST"]),
+        Route(f"{TASK}:subscribe", following, methods=["GET", "POST"]),
+        Route(f"{TASK}/pushNotificationConfigs/{{push_id}}", _deleting(requests, old_contexts), methods=["DELETE"]),
+    ]
+
+
+def _streaming(events_of: Events, contexts: V03ServerCallContextBuilder) -> Answering:
+    @rest_stream_error_handler
+    async def stream(request: Request) -> Response:
+        await request.body()  # it cannot be read any more once the answer has begun
+        events = aiter(events_of(request, contexts.build(request)))
+        first = await anext(events)
+
+        async def told() -> Any:
+            yield ServerSentEvent(json_utils.dumps(first))
+            try:
+                async for event in events:
+                    yield ServerSentEvent(json_utils.dumps(event))
+            except A2AError as error:
+                yield ServerSentEvent(json_utils.dumps(build_rest_error_payload(error)), event="error")
+
+        return create_event_source_response(told())
+
+    return stream
+
+
+def _deleting(requests: RequestHandler, contexts: V03ServerCallContextBuilder) -> Answering:
+    @rest_error_handler
+    async def delete(request: Request) -> Response:
+        wanted = DeleteTaskPushNotificationConfigRequest(
+            task_id=request.path_params["id"], id=request.path_params["push_id"]
+        )
+        await requests.on_delete_task_push_notification_config(wanted, contexts.build(request))
+        return Response(status_code=204)
+
+    return delete

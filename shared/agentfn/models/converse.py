@@ -1,0 +1,136 @@
+"""Bedrock's Converse: a request in OpenAI's words put into its own, and its answers read.
+
+Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html,
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+"""
+
+import json
+from base64 import b64decode, b64encode
+from typing import Any
+
+from agentfn.models.capabilities import reasoning
+from agentfn.models.messages import BLANK, finish, signed
+from agentfn.models.prices import Count, Known
+from agentfn.models.turn import Call, Reply
+from agentfn.models.wishes import Request
+
+type Block = dict[str, Any]
+
+INFERENCE = {
+    "temperature": "temperature",
+    "max_tokens": "maxTokens",
+    "max_completion_tokens": "maxTokens",
+    "stop": "stopSequences",
+}
+OPAQUE = "base64:"
+NO_LONGER = "Not offered any more."
+
+
+def body(request: Request, model: str, known: Known) -> Block:
+    """What is asked of the model of this id. Bedrock has no seed, and no word for a choice of none."""
+    spoken = request["messages"]
+    settings = {ours: request[name] for name, ours in INFERENCE.items() if name in request}
+    thought, settings = reasoning(request.get("reasoning_effort"), model, known, settings)
+    parts = {
+        "messages": _turns([message for message in spoken if message["role"] != "system"]),
+        "system": [{"text": message["content"]} for message in spoken if message["role"] == "system"],
+        "inferenceConfig": settings,
+        "toolConfig": _tools(request, forced=request.get("tool_choice") == "required" and "thinking" not in thought),
+        "outputConfig": _shape(request.get("response_format")),
+        "additionalModelRequestFields": thought,
+    }
+    return {name: part for name, part in parts.items() if part}
+
+
+def answer(shape: Any) -> tuple[Reply, Count] | None:
+    """None where there is nothing in it."""
+    if not shape.get("output"):
+        return None
+    blocks = shape["output"]["message"]["content"]
+    uses = [block["toolUse"] for block in blocks if "toolUse" in block]
+    calls = tuple(Call(use["toolUseId"], use["name"], json.dumps(use["input"], ensure_ascii=False)) for use in uses)
+    text = "".join(block["text"] for block in blocks if "text" in block)
+    thoughts = signed(thinking(block["reasoningContent"]) for block in blocks if "reasoningContent" in block)
+    reply = Reply(text, calls, finish=finish(shape.get("stopReason"), calls), thinking=thoughts)
+    return reply, count(shape.get("usage") or {})
+
+
+def thinking(content: Block) -> Block:
+    """A block, or a piece of one, in Anthropic's words, in which transcripts keep it."""
+    if "redactedContent" in content:
+        return {"type": "redacted_thinking", "data": _unwrapped(content["redactedContent"])}
+    piece = content.get("reasoningText") or content
+    return {"type": "thinking", "thinking": piece.get("text") or "", "signature": piece.get("signature") or ""}
+
+
+def count(usage: Block) -> Count:
+    """What was read from a cache, or put into one, comes on top of the other tokens."""
+    read, written = usage.get("cacheReadInputTokens") or 0, usage.get("cacheWriteInputTokens") or 0
+    return Count((usage.get("inputTokens") or 0) + read + written, usage.get("outputTokens") or 0, read, written)
+
+
+def _turns(spoken: list[Block]) -> list[Block]:
+    """Roles alternate and the user begins, so neighbours of one role are one turn: all results of a turn's calls are
+    in the next one, before what the user said.
+    """
+    turns: list[Block] = []
+    for message in spoken:
+        role = "assistant" if message["role"] == "assistant" else "user"
+        if not turns and role == "assistant":
+            turns.append({"role": "user", "content": [{"text": BLANK}]})
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += _blocks(message)
+        else:
+            turns.append({"role": role, "content": _blocks(message)})
+    return turns
+
+
+def _blocks(message: Block) -> list[Block]:
+    if message["role"] == "tool":
+        result = {"toolUseId": message["tool_call_id"], "content": [{"text": message["content"]}]}
+        return [{"toolResult": result}]
+    said = [{"text": message["content"]}] if message["content"] else []
+    uses = [
+        {"toolUseId": call["id"], "name": call["function"]["name"], "input": json.loads(call["function"]["arguments"])}
+        for call in message.get("tool_calls") or ()
+    ]
+    return [*map(_thought, message.get("thinking_blocks") or ()), *said, *({"toolUse": use} for use in uses)]
+
+
+def _thought(block: Block) -> Block:
+    if block.get("data"):
+        data: str = block["data"]
+        wrapped = data.removeprefix(OPAQUE) if data.startswith(OPAQUE) else b64encode(data.encode()).decode()
+        return {"reasoningContent": {"redactedContent": wrapped}}
+    return {"reasoningContent": {"reasoningText": {"text": block["thinking"], "signature": block["signature"]}}}
+
+
+def _unwrapped(redacted: str) -> str:
+    """Claude's own text of a redacted thought, as its other providers give it. What else it may be is kept as it is."""
+    try:
+        return b64decode(redacted).decode("ascii")
+    except ValueError:
+        return OPAQUE + redacted
+
+
+def _tools(request: Request, *, forced: bool) -> Block:
+    """Declared wherever a transcript has calls, be they of tools that this request does not offer."""
+    offered = [tool["function"] for tool in request.get("tools") or ()]
+    called = {call["function"]["name"] for message in request["messages"] for call in message.get("tool_calls") or ()}
+    gone = [{"name": name, "description": NO_LONGER} for name in sorted(called)] if not offered else []
+    specs = [{"toolSpec": _spec(function)} for function in offered or gone]
+    return {"tools": specs, **({"toolChoice": {"any": {}}} if forced else {})} if specs else {}
+
+
+def _spec(function: Block) -> Block:
+    described = {"description": function["description"]} if (function.get("description") or "").strip() else {}
+    schema = {"type": "object", "properties": {}} | (function.get("parameters") or {})
+    return {"name": function["name"], **described, "inputSchema": {"json": schema}}
+
+
+def _shape(response_format: Block | None) -> Block:
+    if response_format is None:
+        return {}
+    wanted = response_format["json_schema"]
+    structure = {"jsonSchema": {"name": wanted["name"], "schema": json.dumps(wanted["schema"])}}
+    return {"textFormat": {"type": "json_schema", "structure": structure}}

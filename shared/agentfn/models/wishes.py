@@ -1,0 +1,76 @@
+"""What a provider is asked beside the transcript, and asked once more without where it does not take it."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agentfn.models.door import Prompt
+
+Request = dict[str, Any]
+
+STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+# Options that are wishes, and what a provider calls them where it does not take them. Thinking is given up where a
+# transcript holds calls that another model made, without a thought before them.
+WISHES = {
+    "tool_choice": ("tool_choice", "toolChoice"),
+    "response_format": ("response_format", "json_schema", "output_format", "output_config", "outputConfig", "schema"),
+    "stream_options": ("stream_options",),
+    "reasoning_effort": ("Expected `thinking`", "thinking.type"),
+}
+# Options that a model lacks for good, and how a provider says so of one that it names.
+SAMPLING = ("temperature", "max_tokens", "seed", "stop", "reasoning_effort")
+LACKING = ("unsupported", "not support", "unrecognized request argument", "deprecated for this model")
+
+
+def options(prompt: Prompt, *, shaped: bool) -> Request:
+    """In OpenAI's words. `shaped` says that the model follows a schema."""
+    request = prompt.sampling.options()
+    if prompt.tools:
+        request["tools"] = list(prompt.tools)
+        if prompt.tool_choice != "auto":  # the default, which some servers refuse to be told
+            request["tool_choice"] = prompt.tool_choice
+    # Never beside tools: for some models litellm makes a forced call of it, which would shut the others out.
+    elif prompt.schema and shaped:
+        request["response_format"] = _response_format(prompt.schema)
+    return request
+
+
+async def granted[T](
+    ask: Callable[[Request], Awaitable[T]], request: Request, errors: tuple[type[Exception], ...], lacking: set[str]
+) -> T:
+    """Asks, and asks again without what the provider disputes. `lacking` keeps what it never takes."""
+    request = _without(request, lacking)
+    while True:
+        try:
+            return await ask(request)
+        except errors as error:
+            refused = _disputed(request, error)
+            if not refused:
+                raise
+            request = _without(request, refused)
+            lacking |= {option for option in SAMPLING if option in refused and _lacks(error)}
+
+
+def _disputed(request: Request, error: Any) -> set[str]:
+    """The wishes in this request that the provider does not take."""
+    if getattr(error, "status_code", None) not in (400, 422):
+        return set()
+    words = str(error)
+    wishes = {wish for wish, signs in WISHES.items() if any(sign in words for sign in signs)}
+    lacks = {option for option in SAMPLING if re.search(rf"\b{option}\b", words)} if _lacks(error) else set()
+    return (wishes | lacks) & request.keys()
+
+
+def _lacks(error: Any) -> bool:
+    return any(sign in str(error).lower() for sign in LACKING)
+
+
+def _without(request: Request, refused: set[str]) -> Request:
+    """OpenAI's reasoning models have another word for the one option that bounds an answer."""
+    kept = {name: value for name, value in request.items() if name not in refused}
+    return kept | ({"max_completion_tokens": request["max_tokens"]} if "max_tokens" in refused & request.keys() else {})
+
+
+def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """OpenAI's option for it. Not strict: that way OpenAI would refuse each schema that leaves anything open."""
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": False}}

@@ -1,0 +1,155 @@
+"""The conformance suites and the client libraries against the test agent: `make conformance`.
+
+Every count is pinned, and every skip by its name: a suite that skips more than it did proves less. Two agents are
+asked: one that offers everything, and one without streams and webhooks, which must refuse them.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from conformance.suites import ROOT, Report, Suite, client, lint, sweep
+
+AT_ONCE = 5  # clients: most of what they do is waiting
+
+NOT_IN_OLD = {
+    "no history is given where none is wanted",
+    "the tasks of a context are listed",
+    "an ended task is not followed",
+}
+NOT_IN_OLD_REST = {"webhooks are listed", "a webhook is deleted"}  # the libraries have no call for it
+STREAMS = {
+    "a stream begins with the task and ends with its end",
+    "events come as they happen",
+    "a running task is followed again",
+    "an ended task is not followed",
+}
+WEBHOOKS = {"a webhook is read", "webhooks are listed", "a webhook is deleted"}
+
+WHERE_NOT_OFFERED = {  # what must be refused: proved by the minimal agent
+    "streaming_capability_consistency",  # 3.1.2
+    "subscribe_capability_required",  # 3.1.6
+    "push_notifications_capability_consistency",  # 3.5
+}
+NO_STREAMS = {
+    "streaming_response_content_type",
+    "streaming_jsonrpc_framing",
+    "streaming_first_event_is_task",
+    "streaming_event_kinds",
+    "streaming_status_update_shape",
+    "streaming_artifact_update_shape",
+    "streaming_task_id_consistency",
+    "streaming_terminal_state_closes",
+    "subscribe_returns_stream",
+    "subscribe_replays_state",
+    "subscribe_not_found",
+}
+NO_WEBHOOKS = {
+    "push_set_persists",
+    "push_get_returns_config",
+    "push_list_returns_all",
+    "push_delete_removes",
+    "push_set_task_not_found",
+    "push_get_task_not_found",
+    "push_fires_on_completion",
+}
+SINCE_1_0 = {
+    "version_not_supported",  # 3.6.2
+    "error_data_atype",  # 3.3.2
+    "tasks_list_sorted_desc",  # 3.1.4
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """None may fail. `skips` are the names of what is skipped."""
+
+    profile: str
+    name: str
+    suite: Suite
+    passed: int
+    skips: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return f"{self.profile} {self.name} {self.passed}/0/{len(self.skips)}"
+
+
+def full(name: str, suite: Suite, passed: int, *skips: set[str]) -> Case:
+    return Case("full", name, suite, passed, frozenset[str]().union(*skips))
+
+
+def minimal(name: str, suite: Suite, passed: int, *skips: set[str]) -> Case:
+    return Case("minimal", name, suite, passed, frozenset[str]().union(*skips))
+
+
+SUITES = [
+    full("a2a-testbed 1.0", sweep("1.0"), 59, WHERE_NOT_OFFERED),
+    full("a2a-testbed 0.3", sweep("0.3"), 56, WHERE_NOT_OFFERED, SINCE_1_0),
+    full("a2a-lint", lint(), 1),
+    minimal("a2a-testbed 1.0", sweep("1.0"), 44, NO_STREAMS, NO_WEBHOOKS),
+    minimal("a2a-testbed 0.3", sweep("0.3"), 41, NO_STREAMS, NO_WEBHOOKS, SINCE_1_0),
+    minimal("a2a-lint", lint(), 1),
+]
+CLIENTS = [
+    full("a2a-sdk 1.3 JSONRPC", client("v1", "--transport", "JSONRPC"), 20),
+    full("a2a-sdk 1.3 HTTP+JSON", client("v1", "--transport", "HTTP+JSON"), 20),
+    full("a2a-sdk 1.3 JSONRPC in 0.3", client("v1", "--old"), 17, NOT_IN_OLD),
+    full("a2a-sdk 0.3 JSONRPC", client("old", "--transport", "JSONRPC"), 17, NOT_IN_OLD),
+    full("a2a-sdk 0.3 HTTP+JSON", client("old", "--transport", "HTTP+JSON"), 15, NOT_IN_OLD, NOT_IN_OLD_REST),
+    full("@a2a-js/sdk JSONRPC", client("js", "--transport", "JSONRPC"), 20),
+    full("@a2a-js/sdk HTTP+JSON", client("js", "--transport", "HTTP+JSON"), 20),
+    full("@a2a-js/sdk JSONRPC in 0.3", client("js", "--old"), 17, NOT_IN_OLD),
+    minimal("a2a-sdk 1.3 JSONRPC", client("v1", "--transport", "JSONRPC"), 13, STREAMS, WEBHOOKS),
+    minimal("a2a-sdk 0.3 HTTP+JSON", client("old", "--transport", "HTTP+JSON"), 11, NOT_IN_OLD, STREAMS, WEBHOOKS),
+    minimal("@a2a-js/sdk HTTP+JSON", client("js", "--transport", "HTTP+JSON"), 13, STREAMS, WEBHOOKS),
+]
+
+
+@contextmanager
+def served(profile: str) -> Iterator[str]:
+    """The address of the test agent, in a process of its own."""
+    command = [sys.executable, "-m", "tests.conformance.serve", "--port", "0", "--profile", profile]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        try:
+            told = next((line for line in server.stdout if "is served at" in line), "")
+            found = re.search(r"http://\S+", told)
+            assert found, "the test agent did not start; what it said is above"
+            yield found[0]
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="session")
+def urls() -> Iterator[dict[str, str]]:
+    with served("full") as full_url, served("minimal") as minimal_url:
+        yield {"full": full_url, "minimal": minimal_url}
+
+
+@pytest.fixture(scope="session")
+def reports(urls: dict[str, str]) -> Iterator[dict[Case, Future[Report]]]:
+    """All the clients at work. When the first is asked for, the suites are done: they measure time, and run alone."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield {case: pool.submit(case.suite.run, urls[case.profile]) for case in CLIENTS}
+
+
+@pytest.mark.parametrize("case", SUITES, ids=str)
+def test_a_suite_finds_no_fault(case: Case, urls: dict[str, str]) -> None:
+    hold(case, case.suite.run(urls[case.profile]))
+
+
+@pytest.mark.parametrize("case", CLIENTS, ids=str)
+def test_a_client_library_gets_what_it_asks_for(case: Case, reports: dict[Case, Future[Report]]) -> None:
+    hold(case, reports[case].result())
+
+
+def hold(case: Case, report: Report) -> None:
+    sys.stdout.write(report.text)  # pytest shows it where the counts are others
+    assert (report.passed, report.failed, sorted(report.skips)) == (case.passed, 0, sorted(case.skips))
+    assert report.skipped == len(case.skips)

@@ -1,0 +1,153 @@
+"""a2a-sdk 1.3 as a client, in protocol 1.0 or, with --old, 0.3."""
+
+import uuid
+from collections.abc import AsyncGenerator, Iterable
+from typing import Any
+
+import httpx
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.client import Client as SdkClient
+from a2a.types import (
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTasksRequest,
+    Message,
+    Part,
+    Role,
+    SendMessageConfiguration,
+    SendMessageRequest,
+    StreamResponse,
+    SubscribeToTaskRequest,
+    Task,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatus,
+)
+from a2a.utils.errors import A2AError
+
+from conformance.clients.client import UNTOLD, Hook, Missing, Offer, Said, Told
+from conformance.clients.journey import go
+from conformance.clients.webhook import TOKEN
+
+KINDS = {"status_update": "status", "artifact_update": "artifact"}
+
+
+class V1:
+    def __init__(self, old: bool = False) -> None:
+        self.old = old
+        self._plain: SdkClient
+        self._streaming: SdkClient
+
+    async def meet(self, url: str, transport: str) -> Offer:
+        card = await A2ACardResolver(httpx.AsyncClient(), url).get_agent_card()
+        version = "0." if self.old else "1."
+        spoken = [face for face in card.supported_interfaces if face.protocol_version.startswith(version)]
+        del card.supported_interfaces[:]
+        card.supported_interfaces.extend(spoken)
+
+        def client(streaming: bool) -> SdkClient:
+            http = httpx.AsyncClient(timeout=30)
+            config = ClientConfig(streaming, httpx_client=http, supported_protocol_bindings=[transport])
+            return ClientFactory(config).create(card)
+
+        self._plain, self._streaming = client(streaming=False), client(streaming=True)
+        offers = card.capabilities
+        transports = tuple(face.protocol_binding for face in spoken)
+        return Offer(card.name, transports, offers.streaming, offers.push_notifications)
+
+    async def send(self, said: Said) -> Told:
+        return _event(await anext(aiter(self._plain.send_message(_request(said)))))
+
+    async def stream(self, said: Said) -> AsyncGenerator[Told]:
+        async for event in self._streaming.send_message(_request(said)):
+            yield _event(event)
+
+    async def follow(self, task: str) -> AsyncGenerator[Told]:
+        async for event in self._streaming.subscribe(SubscribeToTaskRequest(id=task)):
+            yield _event(event)
+
+    async def get(self, task: str, history: int | None = None) -> Told:
+        return _task(await self._plain.get_task(GetTaskRequest(id=task, history_length=history)))
+
+    async def listed(self, context: str) -> list[str]:
+        if self.old:
+            raise Missing("not in 0.3")
+        return [task.id for task in (await self._plain.list_tasks(ListTasksRequest(context_id=context))).tasks]
+
+    async def cancel(self, task: str) -> Told:
+        return _task(await self._plain.cancel_task(CancelTaskRequest(id=task)))
+
+    async def set_hook(self, hook: Hook) -> Hook:
+        wanted = TaskPushNotificationConfig(task_id=hook.task, id=hook.id, url=hook.url, token=TOKEN)
+        return _hook(await self._plain.create_task_push_notification_config(wanted))
+
+    async def get_hook(self, task: str, hook: str) -> Hook:
+        wanted = GetTaskPushNotificationConfigRequest(task_id=task, id=hook)
+        return _hook(await self._plain.get_task_push_notification_config(wanted))
+
+    async def hooks(self, task: str) -> list[Hook]:
+        wanted = ListTaskPushNotificationConfigsRequest(task_id=task)
+        return [_hook(config) for config in (await self._plain.list_task_push_notification_configs(wanted)).configs]
+
+    async def delete_hook(self, task: str, hook: str) -> None:
+        wanted = DeleteTaskPushNotificationConfigRequest(task_id=task, id=hook)
+        await self._plain.delete_task_push_notification_config(wanted)
+
+    def reason(self, error: Exception) -> str:
+        """In 0.3 over REST the library tells the status only: 404 is the one that says which error it was."""
+        http = error.__cause__
+        if self.old and isinstance(http, httpx.HTTPStatusError) and http.response.is_client_error:
+            return "TaskNotFound" if http.response.status_code == 404 else UNTOLD
+        return type(error).__name__.removesuffix("Error") if isinstance(error, A2AError) else ""
+
+
+def _request(said: Said) -> SendMessageRequest:
+    message = Message(
+        message_id=f"{said.begin}-{uuid.uuid4()}", role=Role.ROLE_USER, task_id=said.task, parts=[Part(text=said.text)]
+    )
+    hook = TaskPushNotificationConfig(url=said.hook, token=TOKEN) if said.hook else None
+    configuration = SendMessageConfiguration(return_immediately=not said.wait, task_push_notification_config=hook)
+    return SendMessageRequest(message=message, configuration=configuration)
+
+
+def _event(event: StreamResponse) -> Told:
+    name = str(event.WhichOneof("payload"))
+    payload: Any = getattr(event, name)
+    if name == "task":
+        return _task(payload)
+    if name == "message":
+        return Told(name, payload.task_id, payload.context_id, text=_text(payload.parts))
+    state = _state(payload.status) if name == "status_update" else ""
+    return Told(KINDS[name], payload.task_id, payload.context_id, state)
+
+
+def _task(task: Task) -> Told:
+    return Told(
+        "task",
+        task.id,
+        task.context_id,
+        _state(task.status),
+        _text(task.status.message.parts),
+        len(task.history),
+        tuple(_text(message.parts) for message in task.history if message.role == Role.ROLE_USER),
+        frozenset(message.context_id for message in task.history),
+    )
+
+
+def _state(status: TaskStatus) -> str:
+    return TaskState.Name(status.state).removeprefix("TASK_STATE_").lower().replace("_", "-")
+
+
+def _text(parts: Iterable[Part]) -> str:
+    return "".join(part.text for part in parts)
+
+
+def _hook(config: TaskPushNotificationConfig) -> Hook:
+    return Hook(config.id, config.task_id, config.url)
+
+
+if __name__ == "__main__":
+    go(V1())

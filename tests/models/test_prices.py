@@ -1,0 +1,116 @@
+"""litellm's list of prices, read without litellm."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentfn
+from agentfn.models import Usage
+from agentfn.models.litellm import load
+from agentfn.models.prices import Count, cost, entry, known, usage
+
+COUNTS = (
+    Count(1_000, 500),
+    Count(1_000, 500, cached=300),
+    Count(1_000, 500, cached=300, written=200),
+    Count(150_000, 10, written=20_000),
+    Count(250_000, 100, cached=1_000, written=2_000),
+    Count(300_000, 500, cached=100_000, written=5_000),
+)
+NOVA = "amazon.nova-pro-v1:0"
+LIST = f'{{"{NOVA}": {{"litellm_provider": "bedrock", "input_cost_per_token": 1e-6, "output_cost_per_token": 4e-6}}}}'
+ALONE = f"""
+import sys
+sys.modules["litellm"] = None
+from agentfn.models.prices import Count, cost, known
+print(cost(Count(1000, 100), known("bedrock/{NOVA}")), cost(Count(1000, 100), known("openai/gpt-4o")))
+"""
+
+
+def test_a_price_is_litellms_to_the_last_digit() -> None:
+    """For one chat model of OpenAI's and Bedrock's of each pattern of prices."""
+    litellm = load()
+    patterns = {_pattern(of): name for key, of in litellm.model_cost.items() if (name := _name(key, of))}
+    names = sorted(patterns.values())
+    assert len(names) > 50
+
+    wrong = []
+    for name in names:
+        of = entry(litellm.model_cost, name)
+        wrong += [name for count in COUNTS if (cost(count, of) or 0.0) != pytest.approx(_theirs(litellm, name, count))]
+
+    assert wrong == []
+
+
+def test_the_list_is_read_as_data() -> None:
+    code = "import sys\nfrom agentfn.models.prices import known\nprint(known('openai/gpt-4o')['litellm_provider'])\n"
+    ran = _python(code + "print('litellm' in sys.modules)")
+    assert ran.split() == ["openai", "False"]
+
+
+def test_a_model_that_is_not_in_the_list_has_no_price() -> None:
+    assert known("openai/made-up-model") == {}
+    assert usage(Count(10, 5, cached=2), {}) == Usage(10, 5, 2, None)
+
+
+def test_a_provider_that_counts_more_from_its_cache_than_there_was_costs_no_less_than_that() -> None:
+    of = {"input_cost_per_token": 1.0, "cache_read_input_token_cost": 0.5}
+    assert cost(Count(prompt=10, cached=12), of) == 6.0
+
+
+@pytest.mark.parametrize("place", ["agentfn_prices.json", "agentfn/models/prices.json"])
+def test_without_litellm_a_copy_of_the_list_is_read_from_beside_the_code(place: str, tmp_path: Path) -> None:
+    package = tmp_path / "agentfn"
+    package.mkdir()
+    for part in Path(agentfn.__file__).parent.iterdir():
+        if part.name != "models":
+            package.joinpath(part.name).symlink_to(part)
+    package.joinpath("models").mkdir()
+    for part in Path(agentfn.__file__).parent.joinpath("models").glob("*.py"):
+        package.joinpath("models", part.name).symlink_to(part)
+    tmp_path.joinpath(place).write_text(LIST)
+
+    assert _python(ALONE, PYTHONPATH=str(tmp_path)).split() == ["0.0014", "None"]
+
+
+def test_without_any_list_no_price_is_known() -> None:
+    assert _python(ALONE).split() == ["None", "None"]
+
+
+def _name(key: str, of: dict[str, Any]) -> str | None:
+    provider = of.get("litellm_provider")
+    if of.get("mode") != "chat" or provider not in ("openai", "bedrock", "bedrock_converse") or "commitment" in key:
+        return None
+    return key if key.startswith("bedrock/") else f"{'openai' if provider == 'openai' else 'bedrock'}/{key}"
+
+
+def _pattern(of: dict[str, Any]) -> tuple[str, ...]:
+    return of["litellm_provider"], *sorted(key for key in of if "cost" in key)
+
+
+def _theirs(litellm: Any, name: str, count: Count) -> float:
+    from litellm.types.utils import PromptTokensDetailsWrapper
+    from litellm.types.utils import Usage as Counted
+
+    counted = Counted(
+        prompt_tokens=count.prompt,
+        completion_tokens=count.completion,
+        total_tokens=count.prompt + count.completion,
+        prompt_tokens_details=PromptTokensDetailsWrapper(cached_tokens=count.cached),
+        cache_creation_input_tokens=count.written,
+        cache_read_input_tokens=count.cached,
+    )
+    answered = litellm.ModelResponse(model=name, usage=counted)
+    return float(litellm.completion_cost(completion_response=answered, model=name))
+
+
+def _python(code: str, **environment: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
