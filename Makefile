@@ -13,7 +13,7 @@ QUESTION = $(QUESTION_$(AGENT))
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test check static format lint types imports templates e2e conformance chaos build bench \
-	mutants lock sam emulator testbed clean
+	bench-cold bench-size mutants lock sam emulator testbed clean
 
 help: ## Shows this.
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
@@ -74,10 +74,16 @@ bench: $(VENV)/.ready ## Measures what a step and a task cost, the overhead over
 	@$(BIN)/python benchmarks/resume.py
 	@$(BIN)/python benchmarks/loops.py
 
+bench-cold: $(VENV)/.ready ## Measures cold starts beside other frameworks, which it installs once. A quarter of an hour.
+	@$(BIN)/python benchmarks/cold.py
+
+bench-size: $(VENV)/.ready ## Measures what the packages weigh beside other frameworks' environments. About five minutes.
+	@$(BIN)/python benchmarks/size.py
+
 mutants: $(VENV)/.ready ## Takes out one mechanism after the other, and shows which test notices. About two minutes.
 	@$(BIN)/python tests/durable/mutations.py
 
-lock: $(VENV)/.ready ## Makes the files of pinned versions anew.
+lock: $(VENV)/.ready ## Makes the files of pinned versions anew, and the prices that go with litellm's.
 	@$(BIN)/pip-compile --quiet --extra dev --strip-extras --no-annotate --no-header --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --output-file infra/dev-requirements.txt pyproject.toml
 	@sed -i '/^agentfn @/d' infra/dev-requirements.txt
@@ -87,6 +93,7 @@ lock: $(VENV)/.ready ## Makes the files of pinned versions anew.
 		--no-emit-find-links --no-emit-trusted-host --output-file functions/librarian/requirements.txt pyproject.toml
 	@CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --strip-extras --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-emit-trusted-host --output-file tests/e2e/agents/steps/requirements.txt pyproject.toml
+	@$(BIN)/python infra/prices.py
 
 sam:
 	@$(PYTHON) infra/tools.py sam

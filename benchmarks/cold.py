@@ -9,8 +9,8 @@ so that what else the machine does meets all of them. The first round is not cou
 
 import argparse
 import json
-import platform
 import os
+import platform
 import subprocess
 import sys
 import time

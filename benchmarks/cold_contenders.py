@@ -66,7 +66,9 @@ def pins_of(place: str) -> Path:
 def version(contender: Contender) -> str:
     """Of the distribution that the contender is named after; empty where the name is not one."""
     head = f"{contender.name}=="
-    return next((line[len(head) :] for line in pins_of(contender.place).read_text().splitlines() if line.startswith(head)), "")
+    return next(
+        (line[len(head) :] for line in pins_of(contender.place).read_text().splitlines() if line.startswith(head)), ""
+    )
 
 
 def python_of(place: str) -> Path:

@@ -63,7 +63,7 @@ def _handler(stub: StubModel) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *_: Any) -> None:
             """Says nothing."""
 
     return Handler

@@ -29,10 +29,13 @@ def print_tables(taking_part: Sequence[Contender], spent: Measured) -> None:
 
 def _cells(runs: Sequence[Spent], reference: Sequence[Spent]) -> list[str]:
     if not runs:
-        return ["–"] * 5
+        return ["-"] * 5
     cells = []
     for key in ("cpu", "wall"):
-        cells += [f"{_middle(runs, key):.2f}", f"{_middle(runs, key) / _middle(reference, key):.2f}" if reference else ""]
+        cells += [
+            f"{_middle(runs, key):.2f}",
+            f"{_middle(runs, key) / _middle(reference, key):.2f}" if reference else "",
+        ]
     return [*cells, f"{_middle(runs, 'peak'):.0f}"]
 
 

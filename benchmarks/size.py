@@ -19,8 +19,7 @@ from cold_contenders import CONTENDERS, ENVIRONMENTS, OURS, PEERS, ROOT, python_
 
 sys.path.insert(0, str(ROOT / "infra"))
 
-from build import copy_code, dependencies
-from build import LAPTOP_ONLY, LIBRARY, NOT_RUN
+from build import LAPTOP_ONLY, LIBRARY, NOT_RUN, copy_code, dependencies
 from weigh import weigh
 
 ARCHITECTURES = ("x86_64", "arm64")

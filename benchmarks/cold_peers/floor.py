@@ -7,8 +7,8 @@ import functools
 import os
 from typing import Any
 
-from a2a.server.context import ServerCallContext
 from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.context import ServerCallContext
 from a2a.server.events import EventQueue
 from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes

@@ -20,7 +20,9 @@ async def look(at: str) -> str:
 
 door = {"api_key": "sk-cold", "http_options": {"base_url": os.environ["COLD_MODEL_URL"]}}
 model = Gemini(model="gemini-2.5-flash", client_kwargs=door)
-agent = LlmAgent(name="bench", description="An agent that looks at things.", model=model, instruction="Look.", tools=[look])
+agent = LlmAgent(
+    name="bench", description="An agent that looks at things.", model=model, instruction="Look.", tools=[look]
+)
 store = InMemoryTaskStore()
 handler = Mangum(to_a2a(agent, task_store=store), lifespan="auto")
 

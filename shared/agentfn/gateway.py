@@ -7,7 +7,7 @@ from typing import Any
 
 Event = dict[str, Any]
 
-HOST = re.compile(r"[^:]*(:\d{1,5})?", re.ASCII)  # Mangum breaks at any other, and at a port that is no number
+HOST = re.compile(r"[\w.-]+(:\d{1,5})?", re.ASCII)
 NO_JSON = "not base64 and not text"  # a body that fails as what it is: a parse error, whatever the route
 
 
@@ -80,7 +80,7 @@ def _text_body(event: Event) -> Event:
 
 
 def _readable_headers(event: Event) -> Event:
-    """Without what says nothing to us, and is sent to break things: which port was called, and hosts that are none."""
+    """Without what a URL cannot be made of: Mangum and Starlette break at it. The port says nothing to us anyway."""
     headers = {name: value for name, value in (event.get("headers") or {}).items() if _readable(name, value)}
     several = {
         name: values for name, values in (event.get("multiValueHeaders") or {}).items() if _readable(name, *values)
@@ -89,8 +89,13 @@ def _readable_headers(event: Event) -> Event:
 
 
 def _readable(name: str, *values: str) -> bool:
-    name = name.lower()
-    return name != "x-forwarded-port" and (name != "host" or (len(values) == 1 and bool(HOST.fullmatch(values[0]))))
+    match name.lower():
+        case "host":
+            return len(values) == 1 and bool(HOST.fullmatch(values[0]))
+        case "x-forwarded-proto":
+            return values in (("http",), ("https",))
+        case other:
+            return other != "x-forwarded-port"
 
 
 def _headers(event: Event) -> dict[str, str]:

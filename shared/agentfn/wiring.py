@@ -93,7 +93,7 @@ def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
 
 
 def router_for(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
-    """What chooses among the agent's skills: a model of its own of that name, else litellm's. None where nothing does.
+    """What chooses among the agent's skills: a model of its own of that name, or another. None where nothing does.
 
     Without a key of its own it gets the agent's model's.
     """
@@ -103,15 +103,8 @@ def router_for(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
     if name in agent.models:
         return functools.cache(agent.models[name])
     own = settings.router_llm_api_key
-
-    def make() -> Model:
-        from agentfn.models.litellm import LitellmModel
-
-        return LitellmModel(
-            name, key=own.get_secret_value if own else _model_key(settings), base=settings.router_llm_api_base
-        )
-
-    return functools.cache(make)
+    key = own.get_secret_value if own else _model_key(settings)
+    return functools.cache(opening(name, key=key, base=settings.router_llm_api_base))
 
 
 def door_for(agent: Agent, settings: Settings, fetch: "Fetch | None" = None) -> Door:

@@ -12,10 +12,20 @@ from agentfn.testing import http_event, rest_event
 from agentfn.testing.stage import headers_of
 
 TASK = "00000000-0000-4000-8000-000000000000"
-OLD_PARTS = [{"kind": "text", "text": "Hi!"}, {"kind": "file", "file": {"bytes": "YQ==", "name": "a", "mimeType": "a/b"}}]
-PARTS = [{"text": "Hi!"}, {"data": {"a": [1, 2.5, None]}}, {"raw": "YWJj", "filename": "a.txt", "mediaType": "text/plain"}]
+OLD_PARTS = [
+    {"kind": "text", "text": "Hi!"},
+    {"kind": "file", "file": {"bytes": "YQ==", "name": "a", "mimeType": "a/b"}},
+]
+PARTS = [
+    {"text": "Hi!"},
+    {"data": {"a": [1, 2.5, None]}},
+    {"raw": "YWJj", "filename": "a.txt", "mediaType": "text/plain"},
+]
 REST_PARTS = [{"text": "Hi!"}, {"file": {"file_with_bytes": "YQ==", "mime_type": "a/b", "name": "a"}}]
-REST_OLD = {"message": {"messageId": "m", "role": "ROLE_USER", "content": REST_PARTS}, "configuration": {"blocking": True}}
+REST_OLD = {
+    "message": {"messageId": "m", "role": "ROLE_USER", "content": REST_PARTS},
+    "configuration": {"blocking": True},
+}
 SENDING = {
     "message": {
         "messageId": "m",
@@ -34,7 +44,12 @@ SENDING_OLD = {
     "message": {"kind": "message", "messageId": "m", "role": "user", "parts": OLD_PARTS, "referenceTaskIds": []},
     "configuration": {"blocking": True, "historyLength": 1, "acceptedOutputModes": ["text/plain"]},
 }
-PUSH = {"url": "https://hook.test/a", "id": "p", "token": "t", "authentication": {"scheme": "Bearer", "credentials": "c"}}
+PUSH = {
+    "url": "https://hook.test/a",
+    "id": "p",
+    "token": "t",
+    "authentication": {"scheme": "Bearer", "credentials": "c"},
+}
 PUSH_OLD = {**PUSH, "authentication": {"schemes": ["Bearer"], "credentials": "c"}}
 LISTING = {
     "pageSize": 2,
@@ -95,7 +110,10 @@ PATHS = {
     "POST /v1/tasks/{id}:cancel": {},
     "GET /v1/tasks/{id}:subscribe": None,
     "POST /v1/tasks/{id}:subscribe": None,
-    "POST /v1/tasks/{id}/pushNotificationConfigs": {"parent": f"tasks/{TASK}", "config": {"pushNotificationConfig": PUSH_OLD}},
+    "POST /v1/tasks/{id}/pushNotificationConfigs": {
+        "parent": f"tasks/{TASK}",
+        "config": {"pushNotificationConfig": PUSH_OLD},
+    },
     "GET /v1/tasks/{id}/pushNotificationConfigs": None,
     "GET /v1/tasks/{id}/pushNotificationConfigs/{id}": None,
     "DELETE /v1/tasks/{id}/pushNotificationConfigs/{id}": None,
@@ -113,12 +131,81 @@ PATHS = {
 MOUNT = "/{tenant}"  # each path of 1.0 is there again under any first segment
 
 STRANGE = [
-    *("", " ", "\0", "\r\nA: b", "\u202ea", "\ud800", "\ufeff", "漢", "\U0001f600", "é", "\uf8ffjson:", "\uf8ffjson:{", "#", "##"),
-    *("..", "../../etc/passwd", "%2e%2e%2f", "%00", "%ff", "%", "a/b", "a#b", "msg#m", "head", "_uploads", "$ne", "' OR 1=1", "{id}"),
-    *("null", "NaN", "-0", "1e999", "0x10", "true", "TASK_STATE_WORKING", "ROLE_AGENT", "ROLE_UNSPECIFIED", "2026-13-45T99:99:99Z"),
-    *("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "-1", "99999999999999999999", "1.5", "application/json"),
-    *("data:", "data:,", "data:;base64,=", "data:text/plain;name=%ff;base64,YQ", "upload:", f"upload:{'0' * 32}", "file:///a", "http://["),
-    *("http://127.0.0.1/", "https://hook.test", "http://\ud800", "//", "YQ", "YQ==", "Y Q=", "-_-_", "?", f"{TASK}.{'0' * 32}", TASK),
+    *(
+        "",
+        " ",
+        "\0",
+        "\r\nA: b",
+        "\u202ea",
+        "\ud800",
+        "\ufeff",
+        "漢",
+        "\U0001f600",
+        "é",
+        "\uf8ffjson:",
+        "\uf8ffjson:{",
+        "#",
+        "##",
+    ),
+    *(
+        "..",
+        "../../etc/passwd",
+        "%2e%2e%2f",
+        "%00",
+        "%ff",
+        "%",
+        "a/b",
+        "a#b",
+        "msg#m",
+        "head",
+        "_uploads",
+        "$ne",
+        "' OR 1=1",
+        "{id}",
+    ),
+    *(
+        "null",
+        "NaN",
+        "-0",
+        "1e999",
+        "0x10",
+        "true",
+        "TASK_STATE_WORKING",
+        "ROLE_AGENT",
+        "ROLE_UNSPECIFIED",
+        "2026-13-45T99:99:99Z",
+    ),
+    *(
+        "0001-01-01T00:00:00Z",
+        "9999-12-31T23:59:59.999999999Z",
+        "-1",
+        "99999999999999999999",
+        "1.5",
+        "application/json",
+    ),
+    *(
+        "data:",
+        "data:,",
+        "data:;base64,=",
+        "data:text/plain;name=%ff;base64,YQ",
+        "upload:",
+        f"upload:{'0' * 32}",
+        "file:///a",
+        "http://[",
+    ),
+    *(
+        "http://127.0.0.1/",
+        "https://hook.test",
+        "http://\ud800",
+        "//",
+        "YQ",
+        "YQ==",
+        "Y Q=",
+        "-_-_",
+        "?",
+        f"{TASK}.{'0' * 32}",
+        TASK,
+    ),
     *("x" * 129, "x" * 257, "x" * 1_025, "é" * 2_049, "x" * 70_000),
 ]
 NUMBERS = [0, -1, 1, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63, 2**64, -(2**63) - 1, 10**400, 0.5, -0.0, 1e308, 5e-324]
@@ -134,10 +221,9 @@ def deep(levels: int) -> Any:
 
 TEXTS = st.sampled_from(STRANGE) | st.text(max_size=12)
 SCALARS = st.none() | st.booleans() | st.sampled_from([*NUMBERS, *NOT_NUMBERS]) | TEXTS
-ANYTHING = (
-    st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6)
-    | st.sampled_from([deep(40), deep(150), deep(600), [[]] * 300, {f"k{n}": n for n in range(300)}])
-)
+ANYTHING = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6
+) | st.sampled_from([deep(40), deep(150), deep(600), [[]] * 300, {f"k{n}": n for n in range(300)}])
 
 
 @dataclass(frozen=True)
@@ -180,8 +266,8 @@ def written(value: Any) -> str:
         case dict():
             members = []
             for name, item in value.items():
-                for one in (item.first, item.second) if isinstance(item, Twice) else (item,):
-                    members.append(f"{json.dumps(name)}:{written(one)}")
+                told = (item.first, item.second) if isinstance(item, Twice) else (item,)
+                members += [f"{json.dumps(name)}:{written(one)}" for one in told]
             return "{" + ",".join(members) + "}"
         case list():
             return "[" + ",".join(written(item) for item in value) + "]"
@@ -209,7 +295,9 @@ def _through_twice(shape: Any, path: tuple[Any, ...]) -> bool:
 def bodies(draw: st.DrawFn, shape: Any) -> str | bytes | None:
     """Text; or bytes, which travel as base64 and need not be text."""
     text = written(draw(bent(shape)))
-    match draw(st.sampled_from(["whole", "whole", "whole", "whole", "cut", "bytes", "flipped", "none", "bom", "twice"])):
+    match draw(
+        st.sampled_from(["whole", "whole", "whole", "whole", "cut", "bytes", "flipped", "none", "bom", "twice"])
+    ):
         case "cut":
             return text[: draw(st.integers(0, max(0, len(text) - 1)))]
         case "bytes":
@@ -228,22 +316,31 @@ def bodies(draw: st.DrawFn, shape: Any) -> str | bytes | None:
     return text
 
 
-VALUES = st.sampled_from([text for text in STRANGE if len(text) < 300 and text.isprintable() and "\ud800" not in text]) | st.text(
-    st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=20
-)
+VALUES = st.sampled_from(
+    [text for text in STRANGE if len(text) < 300 and text.isprintable() and "\ud800" not in text]
+) | st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=20)
 NAMES = st.sampled_from(
-    "A2A-Version A2A-Extensions X-A2A-Extensions Accept Accept-Encoding Authorization Content-Encoding Content-Length "
-    "Content-Type Cookie Expect Host Idempotency-Key If-None-Match If-Modified-Since Mcp-Method Mcp-Name Mcp-Session-Id "
-    "MCP-Protocol-Version Origin Range Transfer-Encoding X-Forwarded-Host X-Forwarded-Port X-Forwarded-Proto Last-Event-ID "
-    "X-HTTP-Method-Override X-Amzn-Trace-Id".split()
+    [
+        *("A2A-Version", "A2A-Extensions", "X-A2A-Extensions", "Accept", "Accept-Encoding", "Authorization"),
+        *("Content-Encoding", "Content-Length", "Content-Type", "Cookie", "Expect", "Host", "Idempotency-Key"),
+        *("If-None-Match", "If-Modified-Since", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "MCP-Protocol-Version"),
+        *("Origin", "Range", "Transfer-Encoding", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto"),
+        *("Last-Event-ID", "X-HTTP-Method-Override", "X-Amzn-Trace-Id"),
+    ]
 )
 KNOWN = st.sampled_from(
-    ["1.0", "0.3", "0.3.0", "2.0", "1.0.0.0.dev1", "v1", "gzip", "chunked", "0", "*", "text/event-stream", "100-continue"]
-    + ["bytes=0-1", "https://a.example", "a:b:c", "host:port", "[::1]:80", "multipart/form-data; boundary=a", "2025-11-25"]
-    + ["2026-07-28", "text/plain; charset=utf-7", "application/x-www-form-urlencoded", "Bearer", '"', 'W/"a", *', "1.0, 0.3"]
+    [
+        *("1.0", "0.3", "0.3.0", "2.0", "1.0.0.0.dev1", "v1", "1.0, 0.3", "2025-11-25", "2026-07-28"),
+        *("gzip", "chunked", "0", "*", "text/event-stream", "100-continue", "bytes=0-1", "https://a.example"),
+        *("a:b:c", "host:port", "[::1]:80", "[", "multipart/form-data; boundary=a", "text/plain; charset=utf-7"),
+        *("application/x-www-form-urlencoded", "Bearer", '"', 'W/"a", *'),
+    ]
 )
 HEADERS = st.dictionaries(NAMES, VALUES | KNOWN, max_size=3)
-QUERY_NAMES = "historyLength pageSize pageToken contextId status statusTimestampAfter includeArtifacts A2A-Version id tenant a[0] $".split()
+QUERY_NAMES = [
+    *("historyLength", "pageSize", "pageToken", "contextId", "status", "statusTimestampAfter", "includeArtifacts"),
+    *("A2A-Version", "id", "tenant", "a[0]", "$"),
+]
 QUERIES = st.lists(st.tuples(st.sampled_from(QUERY_NAMES) | TEXTS, TEXTS), max_size=3).map(
     lambda pairs: "&".join(f"{name}={value}" for name, value in pairs).encode("utf-8", "replace").decode()
 )
@@ -256,7 +353,13 @@ def paths(draw: st.DrawFn, known: list[str]) -> str:
     """Of the agent's own, with whatever in the place of ids, and tricks around it."""
     path = draw(st.sampled_from(known))
     while "{id}" in path:
-        path = path.replace("{id}", draw(st.sampled_from([*known, TASK, *(text for text in SEGMENTS if "{id}" not in text)])).replace("{id}", "x"), 1)
+        path = path.replace(
+            "{id}",
+            draw(st.sampled_from([*known, TASK, *(text for text in SEGMENTS if "{id}" not in text)])).replace(
+                "{id}", "x"
+            ),
+            1,
+        )
     match draw(st.sampled_from(["as it is"] * 6 + ["slash", "slashes", "dots", "tenant", "quoted", "more", "case"])):
         case "slash":
             return path + "/"
@@ -287,5 +390,9 @@ def events(draw: st.DrawFn, method: str, path: str, body: str | bytes | None, ve
     if draw(st.integers(0, 19)) == 0:
         event["body"], event["isBase64Encoded"] = draw(st.sampled_from(["?", "YQ", "_", "Y", "é", None])), True
     if make is rest_event and draw(st.integers(0, 19)) == 0:
-        event |= draw(st.sampled_from([{"version": "1.0"}, {"multiValueHeaders": None}, {"multiValueHeaders": None, "headers": None}]))
+        event |= draw(
+            st.sampled_from(
+                [{"version": "1.0"}, {"multiValueHeaders": None}, {"multiValueHeaders": None, "headers": None}]
+            )
+        )
     return dict(event)

@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
+import boto3
 import pytest
 
 from agentfn.errors import ModelRefused, ModelUnavailable
@@ -62,6 +63,26 @@ def test_a_model_is_asked_for_by_its_id_in_its_region(
     request = provider.requests[0]
     assert request.path == path
     assert f"/{region}/bedrock/aws4_request" in request.headers["authorization"]
+
+
+@pytest.mark.parametrize("id_", ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", ARN])
+def test_the_address_and_the_signature_are_those_of_boto3(
+    id_: str, provider: Provider, loop: asyncio.AbstractEventLoop
+) -> None:
+    client = boto3.client("bedrock-runtime", region_name="eu-west-1", endpoint_url=provider.bedrock)
+    model = BedrockModel(f"bedrock/eu-west-1/{id_}", base=provider.bedrock)
+
+    for _ in range(50):
+        provider.plays(says("Yes."), says("Yes."))
+        client.converse(modelId=id_, messages=[{"role": "user", "content": [{"text": "Hi."}]}])
+        loop.run_until_complete(model.ask(Prompt("", (Turn("user", "Hi."),))))
+        theirs, ours = provider.requests[-2:]
+        if theirs.headers["x-amz-date"] == ours.headers["x-amz-date"]:  # which is in whole seconds, and signed
+            break
+
+    assert (ours.path, ours.body) == (theirs.path, theirs.body)
+    assert ours.headers["authorization"] == theirs.headers["authorization"]
+    client.close()
 
 
 def test_a_key_of_bedrocks_own_goes_before_the_role(

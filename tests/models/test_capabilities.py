@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from agentfn.models.bedrock import BedrockModel
 from agentfn.models.litellm import LitellmModel, load
-from stubs.doors import LOOK, Ask, Telling, Way, hello, speaking
+from agentfn.models.openai import OpenAIModel
+from stubs.doors import LOOK, Ask, Door, Telling, Way, hello, speaking
 from stubs.lines import Dialect, calls, fails, says
 from stubs.providers import Provider
 
@@ -115,6 +117,22 @@ def test_a_model_is_taken_to_call_tools_unless_it_is_known_not_to(name: str, loo
 @pytest.mark.parametrize("name", ["deepseek/deepseek-reasoner", "deepseek-reasoner", "gemini/gemini-2.5-flash-image"])
 def test_a_model_that_is_known_not_to_call_tools_says_so(name: str, loop: asyncio.AbstractEventLoop) -> None:
     assert not loop.run_until_complete(LitellmModel(name).calls_tools())
+
+
+@pytest.mark.parametrize(
+    ("model", "calls_them"),
+    [
+        (OpenAIModel("openai/gpt-4o"), True),
+        (OpenAIModel("my-own-model", base="http://192.0.2.1/v1"), True),
+        (OpenAIModel("openai/gpt-5-chat"), False),
+        (BedrockModel("bedrock/amazon.nova-pro-v1:0"), True),
+        (BedrockModel("bedrock/converse/us.deepseek.r1-v1:0"), False),
+        (BedrockModel("bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/x"), True),
+    ],
+    ids=lambda case: getattr(case, "name", ""),
+)
+def test_a_direct_door_knows_the_same(model: Door, calls_them: bool, loop: asyncio.AbstractEventLoop) -> None:
+    assert loop.run_until_complete(model.calls_tools()) is calls_them
 
 
 def test_what_a_model_can_do_is_told_without_the_network(

@@ -31,6 +31,7 @@ from a2a.types import (
 )
 from a2a.utils.errors import (
     ExtendedAgentCardNotConfiguredError,
+    InvalidParamsError,
     PushNotificationNotSupportedError,
     TaskNotCancelableError,
     TaskNotFoundError,
@@ -40,7 +41,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
 from agentfn.a2a.cards import Cards
-from agentfn.a2a.incoming import read_message
+from agentfn.a2a.incoming import LONGEST_ID, read_message
 from agentfn.a2a.modes import check_answer
 from agentfn.a2a.old import without_history
 from agentfn.a2a.outgoing import bare_message, signed
@@ -92,6 +93,10 @@ class AgentRequests(RequestHandler):
             validate_history_length(params)
             if params.HasField("page_size"):
                 validate_page_size(params.page_size)
+            if len(params.context_id) > LONGEST_ID:
+                raise InvalidParamsError(
+                    f"context_id has {len(params.context_id):,} characters; {LONGEST_ID} are allowed"
+                )
             page = await Listing(self._tasks).page(params, context.user.user_name)
             shown = [self._shown(task, params) for task in page.tasks]
             del page.tasks[:]

@@ -31,6 +31,7 @@ from agentfn.telemetry import logger
 OLD_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
 HEALTH_PATHS = ("/health", "/healthz")
 MCP_PATH = "/mcp"
+LONGEST_HEAD = 16 * 1024  # characters of all headers; API Gateway lets 10,240 bytes through
 PUBLIC = frozenset({AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH, JWKS_PATH, *HEALTH_PATHS})
 
 
@@ -74,6 +75,8 @@ class Guard:
         await self._app(scope, receive, _plain_lines(send))
 
     async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
+        if (length := sum(len(name) + len(value) for name, value in headers.items())) > LONGEST_HEAD:
+            return JSONResponse({"error": f"The headers have {length:,} characters; {LONGEST_HEAD:,} are allowed"}, 431)
         if scope["path"] in PUBLIC and scope["method"] in ("GET", "HEAD"):
             return None
         try:

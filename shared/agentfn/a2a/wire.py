@@ -40,11 +40,11 @@ class Wire:
         if not PATH.fullmatch(path):
             await self.app(scope, receive, send)
             return
-        body, asked, query = b"", None, QueryParams(scope["query_string"])
+        asked, query = None, QueryParams(scope["query_string"])
         try:
             if scope["method"] == "POST" and (path == "/" or path.endswith(WITH_BODY)):
-                asked, body = read(await _whole(receive))
-                receive = _again(body, receive)
+                asked, sent = read(await _whole(receive))
+                receive = _again(sent, receive)
             version = _version(Headers(scope=scope), query)
             old.check(path, asked, query, version)
         except (A2AError, Unreadable) as error:

@@ -1,5 +1,6 @@
 """A task's artifacts as files of a folder, and nowhere else."""
 
+import json
 import re
 import tempfile
 from collections.abc import Iterable
@@ -9,10 +10,11 @@ from urllib.parse import urlsplit
 
 import httpx
 from a2a.types import Artifact, Part
-from google.protobuf.json_format import MessageToJson
+from google.protobuf.json_format import MessageToDict
 
 from agentfn.cli.screen import Stop, harmless
 from agentfn.cli.talk import is_near
+from agentfn.exact import exact
 from agentfn.files import safe_name
 
 NOT_EVERYWHERE = re.compile(r'[<>:"|?*]')  # in file names; a colon is a path on Windows
@@ -94,5 +96,5 @@ def _content(part: Part) -> bytes:
     if part.HasField("raw"):
         return part.raw
     if part.HasField("data"):
-        return MessageToJson(part.data, ensure_ascii=False).encode()
+        return json.dumps(exact(MessageToDict(part.data), free=True), ensure_ascii=False).encode()
     return part.text.encode()

@@ -35,6 +35,7 @@ MISSING = (
     "agent's requirements.txt, or `pip install 'agentfn[mcp]'`"
 )
 FOREIGN = "Pages of {origin} may not call this agent's tools; AGENTFN_CORS_ORIGINS names those that may"
+NO_JSON = "Content-Type must be application/json"
 TO_APPROVE = "{name} needs its user's approval, which cannot be asked for here: send the agent a message instead"
 
 
@@ -57,6 +58,10 @@ class ToolServer:
         if origin and not {origin, "*"} & set(self._settings.origins):
             error = {"code": -32600, "message": FOREIGN.format(origin=origin)}
             await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 403)(scope, receive, send)
+            return
+        if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
+            error = {"code": -32600, "message": NO_JSON}
+            await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)(scope, receive, send)
             return
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 

@@ -1,8 +1,7 @@
 """What is known of a model, prices above all: litellm's list, read as data. litellm itself is not imported for it.
 
-The list is in litellm's package. Where litellm is left out, a copy of the list, or the part of it that the agent's
-models are in, may lie beside this module as `prices.json` or beside agentfn as `agentfn_prices.json`. Without any, no
-price is known.
+The list is in litellm's package. Where litellm is left out there is `prices.json` beside this module: the part of the
+list that the direct doors need, which `infra/prices.py` takes from the litellm that agentfn is tested with.
 """
 
 import importlib.util
@@ -16,8 +15,7 @@ from typing import Any
 from agentfn.models.turn import Usage
 
 LIST = "model_prices_and_context_window_backup.json"
-HERE = Path(__file__).parent
-COPIES = (HERE / "prices.json", HERE.parent.parent / "agentfn_prices.json")
+COPY = Path(__file__).with_name("prices.json")
 
 Known = dict[str, Any]
 
@@ -38,8 +36,7 @@ def known(name: str) -> Known:
 
     The first reading of a name takes some 50 ms of CPU: call it in a thread. Nothing but the entry is kept.
     """
-    place = _place()
-    return entry(json.loads(place.read_bytes()), name) if place else {}
+    return entry(json.loads(_place().read_bytes()), name)
 
 
 def entry(table: dict[str, Known], name: str) -> Known:
@@ -80,8 +77,7 @@ def _rate(of: Known, kind: str, prompt: int, default: float) -> float:
     return default if rate is None else float(rate)
 
 
-def _place() -> Path | None:
+def _place() -> Path:
     spec = importlib.util.find_spec("litellm")  # imports nothing
-    folders = spec.submodule_search_locations if spec else None
-    places = (*(Path(folder) / LIST for folder in folders or ()), *COPIES)
-    return next((place for place in places if place.is_file()), None)
+    own = Path(spec.origin).with_name(LIST) if spec and spec.origin else COPY
+    return own if own.is_file() else COPY

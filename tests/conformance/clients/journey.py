@@ -21,6 +21,7 @@ from conformance.clients.webhook import Webhook
 SECONDS = 60.0  # for a step
 TRANSPORTS = ("JSONRPC", "HTTP+JSON")
 WORKS = "test-resubscribe-message-id"  # for four seconds, and says so each half of one
+TWO_SECONDS = "tck-delayed-complete"
 
 
 class Journey:
@@ -58,7 +59,7 @@ class Journey:
         assert await self._client.listed(self._ended.context) == [self._ended.task]
 
     async def a_send_that_does_not_wait_is_polled_to_its_end(self) -> None:
-        told = await self._client.send(Said(begin=WORKS, wait=False))
+        told = await self._client.send(Said(begin=TWO_SECONDS, wait=False))
         states = [told.state]
         while told.state not in ENDED:
             await asyncio.sleep(0.3)
@@ -94,10 +95,10 @@ class Journey:
         await self._refused(_all(self._client.follow(self._ended.task)), "UnsupportedOperation")
 
     async def a_cancelled_task_stays_cancelled(self) -> None:
-        task = (await self._client.send(Said(begin=WORKS, wait=False))).task
+        task = (await self._client.send(Said(begin=TWO_SECONDS, wait=False))).task
         await asyncio.sleep(0.5)
         assert (await self._client.cancel(task)).state == "canceled"
-        await asyncio.sleep(5.5)  # it would have ended by now
+        await asyncio.sleep(3.0)  # it would have ended by now
         assert (await self._client.get(task)).state == "canceled"
 
     async def an_ended_task_is_not_cancelled(self) -> None:
@@ -117,7 +118,7 @@ class Journey:
 
     async def a_webhook_is_set(self) -> None:
         """Where the card offers none, it is refused."""
-        self._watched = await self._client.send(Said(begin=WORKS, wait=False))
+        self._watched = await self._client.send(Said(begin=TWO_SECONDS, wait=False))
         wanted = Hook("mine", self._watched.task, self._webhook.url)
         if self._offer.push:
             assert await self._client.set_hook(wanted) == wanted
@@ -140,7 +141,7 @@ class Journey:
 
     async def a_webhook_is_told_of_the_end(self) -> None:
         """In the words of the protocol that it was set in. Where the card offers none, the message is refused."""
-        said = Said(begin=WORKS, wait=False, hook=self._webhook.url)
+        said = Said(begin=TWO_SECONDS, wait=False, hook=self._webhook.url)
         if not self._offer.push:
             await self._refused(self._client.send(said), "PushNotificationNotSupported")
             return

@@ -11,6 +11,7 @@ import { connect, ENDED, events, pushing, readCard, saying, stateOf, textOf, tur
 const SECONDS = 60; // for a step
 const PATIENCE = 30; // seconds until a webhook is told
 const WORKS = "test-resubscribe-message-id"; // for four seconds, and says so each half of one
+const TWO_SECONDS = "tck-delayed-complete";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -55,7 +56,7 @@ const steps = {
     assert.deepEqual(tasks.map((task) => task.id), [ended.id]);
   },
   async "a send that does not wait is polled to its end"() {
-    let task = await client.sendMessage(saying({ begin: WORKS, wait: false }));
+    let task = await client.sendMessage(saying({ begin: TWO_SECONDS, wait: false }));
     const states = new Set([stateOf(task)]);
     while (!ENDED.has(stateOf(task))) {
       await pause(300);
@@ -95,10 +96,10 @@ const steps = {
     await refused(() => all(follow(ended.id)), "UnsupportedOperation");
   },
   async "a cancelled task stays cancelled"() {
-    const task = await client.sendMessage(saying({ begin: WORKS, wait: false }));
+    const task = await client.sendMessage(saying({ begin: TWO_SECONDS, wait: false }));
     await pause(500);
     assert.equal(stateOf(await cancel(task.id)), "canceled");
-    await pause(5500); // it would have ended by now
+    await pause(3000); // it would have ended by now
     assert.equal(stateOf(await get(task.id)), "canceled");
   },
   async "an ended task is not cancelled"() {
@@ -117,7 +118,7 @@ const steps = {
     await refused(() => client.sendMessage(saying({ task: ended.id })), "UnsupportedOperation");
   },
   async "a webhook is set"() {
-    watched = await client.sendMessage(saying({ begin: WORKS, wait: false }));
+    watched = await client.sendMessage(saying({ begin: TWO_SECONDS, wait: false }));
     const set = () => client.createTaskPushNotificationConfig(pushing({ id: "mine", task: watched.id, url: hook.url }));
     if (!card.capabilities.pushNotifications) return refused(set, "PushNotificationNotSupported");
     const { id, taskId, url } = await set();
@@ -138,7 +139,7 @@ const steps = {
     assert.deepEqual(await hooks(), []);
   },
   async "a webhook is told of the end"() {
-    const send = () => client.sendMessage(saying({ begin: WORKS, wait: false, hook: hook.url }));
+    const send = () => client.sendMessage(saying({ begin: TWO_SECONDS, wait: false, hook: hook.url }));
     if (!card.capabilities.pushNotifications) return refused(send, "PushNotificationNotSupported");
     hook.posts.length = 0;
     await send();
