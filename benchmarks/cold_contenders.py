@@ -63,12 +63,11 @@ def pins_of(place: str) -> Path:
     return OURS if place == "agentfn" else PEERS / f"{place}.txt"
 
 
-def version(contender: Contender) -> str:
-    """Of the distribution that the contender is named after; empty where the name is not one."""
-    head = f"{contender.name}=="
-    return next(
-        (line[len(head) :] for line in pins_of(contender.place).read_text().splitlines() if line.startswith(head)), ""
-    )
+def named(contender: Contender) -> str:
+    """With the version, where the contender is named after a distribution."""
+    pins = pins_of(contender.place).read_text().splitlines()
+    exact = next((line for line in pins if line.startswith(f"{contender.name}==")), contender.name)
+    return exact.replace("==", " ")
 
 
 def python_of(place: str) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from cold_contenders import Contender, version
+from cold_contenders import Contender, named
 
 Spent = Mapping[str, float]  # `wall` and `cpu` in seconds, `peak` in MB
 Measured = Mapping[tuple[str, str], Sequence[Spent]]
@@ -24,20 +24,15 @@ def print_tables(taking_part: Sequence[Contender], spent: Measured) -> None:
         print(f"\n{title}\n\n| | CPU, s | to {REFERENCES[case]} | Clock, s | to {REFERENCES[case]} | Peak, MB |")
         print("|---|---|---|---|---|---|")
         for contender, runs in rows:
-            print(f"| {contender.name} {version(contender)} | {' | '.join(_cells(runs, reference))} |")
+            print(f"| {named(contender)} | {' | '.join(_cells(runs, reference))} |")
 
 
 def _cells(runs: Sequence[Spent], reference: Sequence[Spent]) -> list[str]:
+    """A ratio is the median of the rounds' own: the two ran within a minute of one another."""
     if not runs:
         return ["-"] * 5
     cells = []
     for key in ("cpu", "wall"):
-        cells += [
-            f"{_middle(runs, key):.2f}",
-            f"{_middle(runs, key) / _middle(reference, key):.2f}" if reference else "",
-        ]
-    return [*cells, f"{_middle(runs, 'peak'):.0f}"]
-
-
-def _middle(runs: Sequence[Spent], key: str) -> float:
-    return median(run[key] for run in runs)
+        ratios = [run[key] / other[key] for run, other in zip(runs, reference, strict=False)]
+        cells += [f"{median(run[key] for run in runs):.2f}", f"{median(ratios):.2f}" if ratios else ""]
+    return [*cells, f"{median(run['peak'] for run in runs):.0f}"]

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from cold_contenders import CONTENDERS, ENVIRONMENTS, OURS, PEERS, ROOT, python_of, version
+from cold_contenders import CONTENDERS, ENVIRONMENTS, OURS, PEERS, ROOT, named, python_of
 
 sys.path.insert(0, str(ROOT / "infra"))
 
@@ -87,7 +87,7 @@ def main() -> None:
             row(f"an agent with the direct door alone, {architecture}", sizes, compressed)
     for contender in CONTENDERS:
         if not contender.place.startswith("agentfn"):
-            row(f"{contender.name} {version(contender)}".strip(), *peer(contender.place))
+            row(named(contender), *peer(contender.place))
     print(f"\nCut from {agents[-1].name}:\n{cut}")
 
 

@@ -13,7 +13,7 @@ from e2e.caller import Caller
 from e2e.emulation import ROOT
 from e2e.rie import Package
 from stubs.doors import AWS, KEY, NAMES
-from stubs.lines import DIALECTS, Dialect, calls, fails, says
+from stubs.lines import DIALECTS, Dialect, Line, calls, fails, says
 from stubs.providers import Provider
 
 pytestmark = [pytest.mark.timeout(900)]
@@ -112,7 +112,7 @@ asyncio.run(main())
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_pruned_litellm_speaks_every_dialect(package: Package, dialect: Dialect) -> None:
     look = calls(("call_1", "look", {}))
-    lines = [says("In France."), look, says("In France."), look, fails(429), fails(401)]
+    lines: list[Line] = [says("In France."), look, says("In France."), look, fails(429), fails(401)]
     code = Path(__file__).with_name("asking.py").read_text()
     with Provider(*lines) as provider:
         key = "" if dialect == "bedrock" else KEY

@@ -212,18 +212,22 @@ NUMBERS = [0, -1, 1, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63, 2**64, -(2**63) 
 NOT_NUMBERS = [float("nan"), float("inf"), float("-inf")]
 
 
-def deep(levels: int) -> Any:
+def deep(levels: int, *, lists: bool = True) -> Any:
+    """Objects in each other, every other one a list."""
     value: Any = "bottom"
     for level in range(levels):
-        value = [value] if level % 2 else {"a": value}
+        value = [value] if lists and level % 2 else {"a": value}
     return value
 
 
+DEEP = [
+    deep(levels, lists=lists) for levels in (10, 19, 22, 27, 31, 36, 42, 48, 60, 150, 600) for lists in (True, False)
+]
 TEXTS = st.sampled_from(STRANGE) | st.text(max_size=12)
 SCALARS = st.none() | st.booleans() | st.sampled_from([*NUMBERS, *NOT_NUMBERS]) | TEXTS
 ANYTHING = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6
-) | st.sampled_from([deep(40), deep(150), deep(600), [[]] * 300, {f"k{n}": n for n in range(300)}])
+) | st.sampled_from([*DEEP, [[]] * 300, {f"k{n}": n for n in range(300)}])
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,11 @@
 `FUZZ_EXAMPLES=20000 pytest --timeout 0 tests/hostile/test_fuzz.py` looks for longer.
 """
 
+import base64
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentfn import Agent, InputFile, tool
-from agentfn.testing import LambdaContext, ScriptedModel, Stage
+from agentfn.a2a.bodies import Unreadable, read
+from agentfn.a2a.sources import unreadable
+from agentfn.errors import FileRefused
+from agentfn.files.fetched import called
+from agentfn.files.source import read_source
+from agentfn.gateway import settled
+from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
+from agentfn.testing.stage import headers_of
+from agentfn.tools.names import disposition, safe_name, safe_type
 from hostile import garbage
 from hostile.garbage import bodies, events, paths
 
@@ -71,7 +82,7 @@ def sound(told: Any) -> None:
     assert '"state": "failed"' not in json.dumps(told)
 
 
-@fuzz(150)
+@fuzz(110)
 @given(st.data())
 def test_no_call_of_json_rpc_finds_a_fault_of_ours(stage: Stage, data: st.DataObject) -> None:
     method = data.draw(st.sampled_from(sorted(garbage.METHODS)))
@@ -80,7 +91,7 @@ def test_no_call_of_json_rpc_finds_a_fault_of_ours(stage: Stage, data: st.DataOb
     answered(stage, data.draw(events("POST", "/", body, "" if "/" in method else "1.0")))
 
 
-@fuzz(150)
+@fuzz(110)
 @given(st.data())
 def test_no_call_over_plain_http_finds_one(stage: Stage, data: st.DataObject) -> None:
     route = data.draw(st.sampled_from(sorted(garbage.PATHS)))
@@ -99,10 +110,156 @@ def test_no_call_of_a_tool_finds_one(stage: Stage, data: st.DataObject) -> None:
     answered(stage, event)
 
 
-@fuzz(100)
+@fuzz(80)
 @given(st.data())
 def test_no_method_at_no_path_finds_one(stage: Stage, data: st.DataObject) -> None:
     known = [route.split(" ")[1] for route in garbage.PATHS]
     path = data.draw(paths(known) | garbage.TEXTS.filter(lambda text: "\ud800" not in text).map("/".__add__))
     event = data.draw(events(data.draw(st.sampled_from(garbage.WAYS)), path, data.draw(bodies({}))))
     answered(stage, event)
+
+
+@fuzz(40)
+@given(st.data())
+def test_no_call_through_the_door_that_streams_finds_one(stage: Stage, data: st.DataObject) -> None:
+    """What is sent part by part is as sound as what is sent at once."""
+    method = data.draw(st.sampled_from(["SendStreamingMessage", "message/stream", "SubscribeToTask", "GetTask"]))
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": garbage.METHODS[method]}
+    event = data.draw(events("POST", "/", data.draw(bodies(call)), "" if "/" in method else "1.0"))
+    parts: list[Any] = []
+    stage.handler.stream(event, LambdaContext(SECONDS), parts.append)
+    start, *rest = parts
+    assert 200 <= start["status"] < 500
+    kind = dict(start["headers"]).get(b"content-type", b"").decode()
+    for told in said(kind, b"".join(part.get("body", b"") for part in rest).decode()):
+        sound(told)
+
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": garbage.SENDING}
+PACKED = {
+    "/": CALL,
+    "/message:send": garbage.SENDING,
+    "/v1/message:send": garbage.REST_OLD,
+    "/uploads": {"name": "a"},
+    "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+}
+
+
+@pytest.mark.parametrize("path", PACKED)
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, lambda raw: gzip.compress(gzip.compress(raw))])
+@pytest.mark.parametrize("bomb", [False, True])
+def test_a_packed_body_is_never_unpacked(stage: Stage, path: str, pack: Any, bomb: bool) -> None:
+    """Not even a good request, so not a bomb either: its bytes are no JSON, whatever its headers say."""
+    body = pack(json.dumps(PACKED[path]).encode() + b" " * (50_000_000 if bomb else 0))
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    headers |= headers_of("alice") | ({} if path.startswith("/v1") else {"A2A-Version": "1.0"})
+    before = stage.items()
+    for encoding in ("gzip", "deflate", "gzip, gzip", "br", "identity"):
+        event = rest_event("POST", path, body, {**headers, "Content-Encoding": encoding})
+        answer = answered(stage, event)
+        assert "error" in answer["body"]
+        assert answer["statusCode"] >= 400 or path == "/"
+    assert stage.items() == before
+
+
+TOKENS = st.one_of(
+    st.text(max_size=40),
+    st.binary(max_size=40).map(lambda raw: base64.urlsafe_b64encode(raw).decode()),
+    garbage.ANYTHING.map(lambda after: json.dumps({"after": after})).map(
+        lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    ),
+    st.text(max_size=300).map(
+        lambda place: base64.urlsafe_b64encode(
+            json.dumps({"after": f"2026-01-01T00:00:00.000000Z#{place}"}).encode()
+        ).decode()
+    ),
+)
+
+
+@fuzz(80)
+@given(token=TOKENS, more=st.booleans())
+def test_a_page_token_is_ours_or_refused(stage: Stage, token: str, more: bool) -> None:
+    params = {"pageToken": token, **({"contextId": "c", "pageSize": 1} if more else {})}
+    call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params})
+    headers = {"Content-Type": "application/json", "A2A-Version": "1.0", **headers_of("bob")}
+    told = json.loads(answered(stage, rest_event("POST", "/", call, headers))["body"])
+    assert "result" not in told or told["result"].get("tasks", []) == []
+
+
+@fuzz(200)
+@given(bodies(garbage.SENDING) | bodies(garbage.REST_OLD) | st.text(max_size=30) | st.binary(max_size=30))
+def test_a_body_is_read_or_said_to_be_unreadable(body: str | bytes | None) -> None:
+    """And one that is read is one that all readers agree on: it is JSON, and the same when it is read again."""
+    raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body or b""
+    event = settled(
+        {"requestContext": {}, "path": "/", "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}, ""
+    )
+    unreadable("/", event["body"])
+    try:
+        _, written = read(raw)
+    except Unreadable:
+        return
+    assert read(written)[1] == written or "\uf8ffjson:" in written.decode()
+
+
+@fuzz(200)
+@given(
+    st.text(max_size=300) | st.sampled_from(garbage.STRANGE), st.sampled_from(["text/csv", "application/pdf", "a/b"])
+)
+def test_no_name_of_a_file_gets_out_of_its_header(name: str, kind: str) -> None:
+    said = disposition(safe_name(name), kind)
+    assert said.isascii()
+    assert said.isprintable()
+    assert said.count('"') == 2
+    found = called(said, "http://a.test/", kind)
+    assert found == safe_name(name)
+
+
+PIECES = [
+    "data:",
+    ",",
+    ";",
+    "base64",
+    ";base64",
+    "name=",
+    "%",
+    "%00",
+    "%ff",
+    "=",
+    "YQ==",
+    "-_",
+    "+/",
+    "text/plain",
+    "../",
+    "\0",
+]
+
+
+@fuzz(200)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=8).map("".join), st.text(max_size=5))
+def test_a_data_uri_is_a_file_with_a_safe_name_or_refused(tail: str, name: str) -> None:
+    try:
+        file = read_source("data:" + tail, name=name, limit=1_000)
+    except FileRefused:
+        return
+    assert file.name == safe_name(file.name)
+    assert safe_type(file.media_type) == file.media_type
+
+
+@fuzz(200)
+@given(
+    st.binary(max_size=40), st.lists(st.tuples(st.integers(0, 60), st.sampled_from(list(" \n=-_+/?%é\0A"))), max_size=3)
+)
+def test_base64_that_was_changed_is_read_exactly_or_refused(content: bytes, changes: list[tuple[int, str]]) -> None:
+    """No sign that is none of base64 is passed over."""
+    text = base64.b64encode(content).decode()
+    for place, sign in changes:
+        text = text[:place] + sign + text[place:]
+    try:
+        file = read_source(text or " ")
+    except FileRefused:
+        return
+    kept = "".join(text.split()).rstrip("=").translate(str.maketrans("-_", "+/"))
+    again = base64.b64encode(file.content).decode().rstrip("=")
+    assert again[:-1] == kept[: len(again)][:-1]
+    assert len(again) == len(kept)

@@ -83,7 +83,9 @@ def test_a_subscription_begins_with_the_task_as_it_is(play: Any, speaker: Speake
 def test_a_stream_that_is_not_offered_is_unsupported_and_not_empty(play: Any, speaker: Speaker) -> None:
     stage = play(ScriptedModel())
     for what, params in (("stream", speaker.request(HI)), ("subscribe", None)):
-        assert speaker.stream(stage, what, params, "x").error == "UNSUPPORTED_OPERATION"
+        refused = speaker.stream(stage, what, params, "x")
+        assert refused.error == "UNSUPPORTED_OPERATION"
+        assert refused.kind.startswith("application/json")
     buffered = speaker.ask(stage, "subscribe", "x")
     assert buffered.error == "UNSUPPORTED_OPERATION"
     assert "does not stream" in buffered.message

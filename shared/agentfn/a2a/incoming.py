@@ -24,9 +24,7 @@ from agentfn.tools import File, FileRecord
 LONGEST_ID = 256  # characters
 MOST_PARTS = 500
 LARGEST_REST = 64 * 1024  # bytes of all that is not content: metadata, names, media types, extensions
-DEEPEST = (
-    20  # lists and objects in each other: protobuf's own limit is 100, it counts each as three, and a task adds some
-)
+DEEPEST = 20  # lists and objects in each other; protobuf stops at 100, and counts each three times
 FILES = ("raw", "url")
 NAMING = "__ORIGINAL_FILENAME__:"  # begins a text part that is nothing but the name of the file in the next one
 

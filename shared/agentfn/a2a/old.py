@@ -8,11 +8,13 @@ from a2a.server.context import ServerCallContext
 from a2a.types import SendMessageRequest
 from a2a.utils.errors import InvalidParamsError, VersionNotSupportedError
 from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.message import Error as ProtobufError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 
 PREFIX = "/v1/"  # of its paths
 SENDING = ("/message:send", "/message:stream")
+STREAMING = ("message/stream", "tasks/resubscribe")
 DELETING = "tasks/pushNotificationConfig/delete"
 METHODS: dict[str, type[BaseModel]] = {
     "message/send": types.SendMessageRequest,
@@ -102,7 +104,7 @@ def _converted(convert: Callable[[], SendMessageRequest]) -> None:
         convert()
     except ValidationError as error:
         raise InvalidParamsError(f"Invalid parameters: {_faults(error)}") from None
-    except (ParseError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ProtobufError, ParseError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InvalidParamsError(f"Invalid parameters: the message cannot be read ({str(error)[:200]})") from None
 
 

@@ -48,7 +48,7 @@ from agentfn.a2a.outgoing import bare_message, signed
 from agentfn.a2a.pushing import Pushing, speaks_old
 from agentfn.a2a.sending import Sending
 from agentfn.a2a.shield import shielded
-from agentfn.a2a.streaming import Streaming
+from agentfn.a2a.streaming import NO_STREAMS, Streaming
 from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError
 from agentfn.files import Uploads
@@ -232,7 +232,7 @@ class AgentRequests(RequestHandler):
 
     def _check_streams(self) -> None:
         if not self._runner.settings.streaming:
-            raise UnsupportedOperationError("this agent does not stream; send the message and poll the task")
+            raise UnsupportedOperationError(NO_STREAMS)
 
     async def _head(self, context: ServerCallContext, task_id: str) -> Head:
         head = await self._tasks.read(context.user.user_name, task_id)

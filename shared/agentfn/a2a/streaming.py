@@ -14,6 +14,7 @@ from agentfn.store import Head
 from agentfn.store.events import payload_of
 from agentfn.store.head import TERMINAL, WAITING
 
+NO_STREAMS = "this agent does not stream; send the message and poll the task"
 HOLD_LOOKS = 4  # before an executor's task is shown
 SHORTEST_LOOK, LONGEST_LOOK = 0.25, 2.0  # seconds between two looks at the log while another invocation works
 

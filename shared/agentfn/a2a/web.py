@@ -121,7 +121,7 @@ def web_app(
     app.routes.extend(create_jsonrpc_routes(requests, "/", contexts, enable_v0_3_compat=True))
     app.routes.extend(old_routes(requests, contexts))
     app.routes.extend(create_rest_routes(requests, contexts, enable_v0_3_compat=True))
-    return with_cors(Guard(Wire(app), door, settings.max_body_size), settings)
+    return with_cors(Guard(Wire(app, settings.streaming), door, settings.max_body_size), settings)
 
 
 def _plain_lines(send: Send) -> Send:

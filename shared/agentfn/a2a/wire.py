@@ -12,7 +12,7 @@ from a2a.server.jsonrpc_models import JSONParseError
 from a2a.server.request_handlers.response_helpers import build_error_response
 from a2a.utils.constants import VERSION_HEADER
 from a2a.utils.error_handlers import build_rest_error_payload
-from a2a.utils.errors import A2AError, VersionNotSupportedError
+from a2a.utils.errors import A2AError, UnsupportedOperationError, VersionNotSupportedError
 from google.protobuf.json_format import ParseError
 from packaging.version import InvalidVersion, Version
 from starlette.datastructures import Headers, QueryParams
@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentfn.a2a import old
 from agentfn.a2a.bodies import Unreadable, read, write
+from agentfn.a2a.streaming import NO_STREAMS
 from agentfn.exact import exact
 
 PATH = re.compile(r"/|(/[^/]+)?/(message:(send|stream)|tasks(/.*)?)")
@@ -31,9 +32,10 @@ EVENT = re.compile(rb"^data: (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Wire:
-    """Around the sdk's routes; what is not the protocol's passes by."""
+    """Around the sdk's routes; what is not the protocol's passes by. `streams` says whether the agent does."""
 
     app: ASGIApp
+    streams: bool = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"] if scope["type"] == "http" else ""
@@ -47,6 +49,8 @@ class Wire:
                 receive = _again(sent, receive)
             version = _version(Headers(scope=scope), query)
             old.check(path, asked, query, version)
+            if not self.streams and old.method_of(asked) in old.STREAMING:
+                raise UnsupportedOperationError(NO_STREAMS)  # the sdk would say so in a stream
         except (A2AError, Unreadable) as error:
             await _refusal(path, asked, error)(scope, receive, send)
             return
