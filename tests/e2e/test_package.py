@@ -52,6 +52,10 @@ def run(package: Package, code: str, *arguments: str, **variables: str) -> str:
     return finished.stdout
 
 
+def size(*folders: Path) -> int:
+    return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+
+
 @pytest.mark.parametrize("module", IMPORTS)
 def test_it_holds_all_that_the_agent_imports(package: Package, module: str) -> None:
     run(package, f"import {module}")
@@ -130,15 +134,19 @@ def test_pruned_litellm_speaks_every_dialect(package: Package, dialect: Dialect)
 
 def test_a_change_of_the_code_uploads_kilobytes(package: Package) -> None:
     assert package.code.joinpath("agentfn", "runtime", "stream-wrapper").stat().st_mode & 0o111
-    assert sum(path.stat().st_size for path in package.code.rglob("*") if path.is_file()) < 3_000_000  # before the zip
+    assert size(package.code) < 3_000_000  # before the zip
+
+
+def test_a_package_stays_well_below_lambdas_limit(package: Package) -> None:
+    assert size(package.code, package.dependencies) < 150 * 1024 * 1024
 
 
 def test_an_agent_with_a_model_of_its_own_does_without_litellm(steps_package: Path) -> None:
-    code, layer = (steps_package.parent / name for name in ("Function", "Dependencies/python"))
-    assert code.joinpath("agentfn").is_dir()
+    package = Package(steps_package.parent / "Function", steps_package.parent / "Dependencies")
+    assert package.code.joinpath("agentfn").is_dir()
+    layer = package.dependencies / "python"
     assert [name for name in ("litellm", "openai", "tiktoken") if layer.joinpath(name).exists()] == []
-    both = sum(path.stat().st_size for folder in (code, layer) for path in folder.rglob("*") if path.is_file())
-    assert both < 80 * 1024 * 1024
+    assert size(package.code, package.dependencies) < 40 * 1024 * 1024
 
 
 def test_it_can_be_built_for_arm(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ INTERNAL = -32603
 SECONDS = 3.0  # of an invocation: one that waits for a task waits no longer
 
 
-def fuzz(examples: int) -> Any:
+def fuzz(examples: int) -> settings:
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     return settings(max_examples=MORE or examples, deadline=None, suppress_health_check=checks)
 
@@ -260,6 +260,7 @@ def test_base64_that_was_changed_is_read_exactly_or_refused(content: bytes, chan
     except FileRefused:
         return
     kept = "".join(text.split()).rstrip("=").translate(str.maketrans("-_", "+/"))
+    assert isinstance(file.content, bytes)
     again = base64.b64encode(file.content).decode().rstrip("=")
     assert again[:-1] == kept[: len(again)][:-1]
     assert len(again) == len(kept)

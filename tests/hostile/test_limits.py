@@ -20,7 +20,7 @@ from agentfn.wiring import client
 from wire.speakers import SPEAKERS, Speaker
 
 HOOK = "https://93.184.216.34/hook"
-SET = {
+SET: dict[str, Any] = {
     "max_body_size": 400_000,
     "max_files": 3,
     "max_file_size": 1_000,
@@ -115,7 +115,7 @@ def rest_of(caller: Caller, size: int) -> Answer:
     from a2a.types import Message, Part
     from google.protobuf.json_format import ParseDict
 
-    said = {"messageId": str(uuid4()), "role": "ROLE_USER", "metadata": {"a": "x" * (size - 100)}}
+    said: Answer = {"messageId": str(uuid4()), "role": "ROLE_USER", "metadata": {"a": "x" * (size - 100)}}
     message = ParseDict(said, Message(parts=[Part(text="Hi!")]))
     said["metadata"] = {"a": "x" * (size - 100 + size - (message.ByteSize() - 3))}
     return caller.rpc("SendMessage", {"message": {**said, "parts": [{"text": "Hi!"}]}})
@@ -200,7 +200,7 @@ def padded(size: int) -> str:
 def refused(answer: Answer) -> str:
     """What a caller is told; empty where he is served. It is no fault of ours."""
     told = json.loads(answer["body"])
-    error = told.get("error") or ""
+    error: Any = told.get("error") or ""
     assert answer["statusCode"] < 500
     if answer["statusCode"] == 200:
         assert not error or error["code"] in (-32600, -32602), told
