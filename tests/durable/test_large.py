@@ -96,6 +96,34 @@ def test_nine_hundred_kilobytes_of_transcript_are_no_item_and_no_answer_that_is_
         assert len(body_of(stage, "ListTasks", {})) < RESPONSE
 
 
+def test_a_long_list_ends_its_page_early_and_goes_on_where_it_ended() -> None:
+    with Stage(AGENT, ScriptedModel(*[noise(900_000, 2)] * 7)) as stage:
+        made = {stage.send("Recite!")["id"] for _ in range(7)}
+        seen: list[str] = []
+        token = ""
+        while token or not seen:
+            body = body_of(stage, "ListTasks", {"pageToken": token})
+            assert len(body) < RESPONSE
+            page = json.loads(body)["result"]
+            seen += [task["id"] for task in page["tasks"]]
+            token = page.get("nextPageToken", "")
+    assert (len(seen), set(seen), page["totalSize"]) == (7, made, 7)
+
+
+def test_of_a_history_that_no_answer_holds_the_newest_is_shown() -> None:
+    asked = [calls("ask_user", question=noise(900_000, number)) for number in range(8)]
+    room = {"max_history_chars": 9_000_000, "max_argument_chars": 1_000_000}
+    with Stage(AGENT, ScriptedModel(*asked, "Done."), **room) as stage:
+        task = stage.send("Recite!")
+        for number in range(8):
+            task = stage.send(f"Answer {number}", taskId=task["id"])
+        body = body_of(stage, "GetTask", {"id": task["id"]})
+    assert len(body) < RESPONSE
+    said = [message["parts"][0]["text"] for message in json.loads(body)["result"]["history"]]
+    assert said[-1] == "Answer 7"
+    assert "Answer 0" not in said
+
+
 def long_transcript(steps: int) -> list[Turn]:
     turns: list[Turn] = []
     for step in range(steps):

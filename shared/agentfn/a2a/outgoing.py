@@ -10,11 +10,17 @@ from agentfn.a2a.links import parts_of, sign
 from agentfn.files import Bucket
 from agentfn.store.events import payload_of
 
+LARGEST = 4_000_000  # bytes of a task in an answer; Lambda's may have 6 MB, of JSON
+
 
 def signed(task: Task, bucket: Bucket) -> Task:
-    """A copy in which every reference to an object is a link, signed now."""
+    """A copy in which every reference to an object is a link, signed now. Of a history that no answer holds it has the
+    newest.
+    """
     shown = Task()
     shown.CopyFrom(task)
+    while shown.history and shown.ByteSize() > LARGEST:
+        del shown.history[0]
     sign(shown.id, parts_of(shown), bucket)
     return shown
 

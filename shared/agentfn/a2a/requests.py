@@ -97,14 +97,14 @@ class AgentRequests(RequestHandler):
                 raise InvalidParamsError(
                     f"context_id has {len(params.context_id):,} characters; {LONGEST_ID} are allowed"
                 )
-            page = await Listing(self._tasks).page(params, context.user.user_name)
-            shown = [self._shown(task, params) for task in page.tasks]
-            del page.tasks[:]
-            for task in shown:
+
+            def listed(task: Task) -> Task:
+                shown = self._shown(task, params)
                 if not params.include_artifacts:
-                    task.ClearField("artifacts")
-                page.tasks.append(task)
-            return page
+                    shown.ClearField("artifacts")
+                return shown
+
+            return await Listing(self._tasks).page(params, context.user.user_name, listed)
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:

@@ -1,8 +1,10 @@
 """The list of an owner's tasks, newest status first."""
 
 import base64
+import itertools
 import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
@@ -16,6 +18,7 @@ from agentfn.store.head import Head, stamp
 from agentfn.store.table import Item, key
 from agentfn.store.tasks import Tasks
 
+LARGEST = 3_000_000  # bytes of the tasks of one page; Lambda's answer may have 6 MB, of JSON
 PLACE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{15}Z#(.{1,256})")  # as `updated` makes it
 
 
@@ -25,13 +28,22 @@ class Listing:
 
     tasks: Tasks
 
-    async def page(self, params: ListTasksRequest, owner: str) -> ListTasksResponse:
-        """Raises InvalidParamsError for a page token that is none of ours."""
+    async def page(
+        self, params: ListTasksRequest, owner: str, shown: Callable[[Task], Task] = lambda task: task
+    ) -> ListTasksResponse:
+        """Of each task what is to be `shown`. A page of much ends before it has as many as were asked for.
+
+        Raises InvalidParamsError for a page token that is none of ours.
+        """
         size = params.page_size or DEFAULT_LIST_TASKS_PAGE_SIZE
         found, more = await self._keys(params, owner, size)
         heads = await self._heads([item["pk"]["S"] for item in found], owner)
+        found = [item for item in found if item["pk"]["S"] in heads] or found[-1:]
+        tasks = [shown(heads[pk]) for item in found if (pk := item["pk"]["S"]) in heads]
+        if (most := _fitting(tasks)) < len(tasks):
+            more, found, tasks = True, found[:most], tasks[:most]
         return ListTasksResponse(
-            tasks=[heads[pk] for item in found if (pk := item["pk"]["S"]) in heads],
+            tasks=tasks,
             next_page_token=_token(found[-1]["updated"]["S"]) if more else "",
             page_size=size,
             total_size=await self._count(params, owner),
@@ -108,6 +120,12 @@ class Listing:
 
 def _earliest(params: ListTasksRequest) -> str:
     return stamp(params.status_timestamp_after.ToDatetime(UTC))
+
+
+def _fitting(tasks: Iterable[Task]) -> int:
+    """How many of them one answer holds: a page ends early where it would be too large, but not before its first."""
+    sizes = itertools.accumulate(task.ByteSize() for task in tasks)
+    return max(1, sum(size <= LARGEST for size in sizes))
 
 
 def _token(after: str) -> str:
