@@ -112,7 +112,7 @@ def test_a_long_list_ends_its_page_early_and_goes_on_where_it_ended() -> None:
 
 def test_of_a_history_that_no_answer_holds_the_newest_is_shown() -> None:
     asked = [calls("ask_user", question=noise(900_000, number)) for number in range(8)]
-    room = {"max_history_chars": 9_000_000, "max_argument_chars": 1_000_000}
+    room: dict[str, Any] = {"max_history_chars": 9_000_000, "max_argument_chars": 1_000_000}
     with Stage(AGENT, ScriptedModel(*asked, "Done."), **room) as stage:
         task = stage.send("Recite!")
         for number in range(8):
