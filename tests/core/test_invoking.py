@@ -1,13 +1,15 @@
 """`invoke`: an agent's test in a line or two."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentfn import Agent, File, InputFile, Output, tool
+from agentfn import Agent, ConfigurationError, File, InputFile, Output, tool
 from agentfn.models import Reply
-from agentfn.testing import ScriptedModel, calls, invoke, pause
+from agentfn.testing import ScriptedModel, Stage, calls, invoke, pause
+from agentfn.wiring import client
 
 
 @tool(idempotent=True)
@@ -51,3 +53,12 @@ def test_without_a_model_the_agent_s_own_is_asked(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("AGENT_MODEL", raising=False)
     agent = Agent(name="fixed", description="Says one thing.", models={"fixed": Fixed})
     assert invoke(agent, "Hi").text == "Always this."
+
+
+def test_a_stage_that_cannot_begin_leaves_nothing_behind() -> None:
+    before = dict(os.environ)
+    with pytest.raises(ConfigurationError, match="AGENTFN_JWT_ISSUER"), Stage(AGENT, ScriptedModel(), auth="jwt"):
+        raise AssertionError("it began")
+    assert dict(os.environ) == before
+    with Stage(AGENT, ScriptedModel()):
+        assert len(client("s3").list_buckets()["Buckets"]) == 1

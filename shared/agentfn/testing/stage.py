@@ -61,19 +61,9 @@ class Stage:
         self.calls: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
-        from moto import mock_aws
-        from moto.core.botocore_stubber import BotocoreStubber
-
-        self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=REGION, AWS_REGION=REGION))
-        self._stack.enter_context(mock_aws())
-        self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _one_at_a_time(BotocoreStubber.__call__)))
-        client.cache_clear()
-        self._stack.callback(client.cache_clear)
-        self.resources: Resources = make_resources(f"stage-{uuid4().hex[:8]}", REGION)
-        for service in SERVICES:
-            client(service).meta.events.register("before-call", self._count)
-        self.handler = self.new_process()
-        self.calls.clear()
+        with self._stack:  # what is begun ends, where something after it cannot begin
+            self._begin()
+            self._stack = self._stack.pop_all()
         return self
 
     def __exit__(
@@ -180,6 +170,21 @@ class Stage:
     def items(self) -> list[Answer]:
         """Everything in the table."""
         return list(client("dynamodb").scan(TableName=self.resources.table)["Items"])
+
+    def _begin(self) -> None:
+        from moto import mock_aws
+        from moto.core.botocore_stubber import BotocoreStubber
+
+        self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=REGION, AWS_REGION=REGION))
+        self._stack.enter_context(mock_aws())
+        self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _one_at_a_time(BotocoreStubber.__call__)))
+        client.cache_clear()
+        self._stack.callback(client.cache_clear)
+        self.resources: Resources = make_resources(f"stage-{uuid4().hex[:8]}", REGION)
+        for service in SERVICES:
+            client(service).meta.events.register("before-call", self._count)
+        self.handler = self.new_process()
+        self.calls.clear()
 
     def _count(self, model: Any, **_: Any) -> None:
         self.calls[model.name] += 1
