@@ -4,6 +4,7 @@ PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v p
 VENV := .venv
 BIN := $(VENV)/bin
 AGENT := analyst
+MARKS := not slow
 SAMPLES_analyst := penguins.csv
 SAMPLES_librarian := packet.pdf library-memo.docx notice.html
 QUESTION_analyst := How many penguins of each species are there, and how does mean body mass differ by species and sex? \
@@ -31,11 +32,11 @@ $(VENV)/.ready: pyproject.toml infra/dev-requirements.txt
 demo: $(VENV)/.ready ## Runs the analyst (or AGENT=librarian) on sample data, without an account; see demo-output/.
 	@$(BIN)/agentfn demo functions/$(AGENT) $(SAMPLES_$(AGENT):%=--file functions/$(AGENT)/data/%) --question "$(QUESTION)"
 
-test: $(VENV)/.ready ## Runs all tests that need no network, no account and no emulator.
-	@$(BIN)/python -m pytest -n 3 --dist loadfile $(PYTEST)
+test: $(VENV)/.ready ## Runs the tests that need no network, no account and no emulator, but for the slow ones.
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -m "$(MARKS)" $(PYTEST)
 
-check: static ## All that must hold before a change lands: format, lint, types, imports, templates, tests with coverage.
-	@$(MAKE) --no-print-directory test PYTEST="--cov --cov-report=term"
+check: static ## All that must hold before a change lands: format, lint, types, imports, templates, all tests with coverage.
+	@$(MAKE) --no-print-directory test MARKS= PYTEST="--cov --cov-report=term"
 
 static: format lint types imports templates
 

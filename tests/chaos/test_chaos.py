@@ -6,6 +6,8 @@ import pytest
 
 from chaos.run import play
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.timeout(240)
 def test_whatever_dies_or_fails_nothing_is_lost_and_nothing_done_twice(tmp_path: Path) -> None:

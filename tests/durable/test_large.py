@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from a2a.types import Task
 
 from agentfn import Agent, Output, tool
@@ -15,6 +16,8 @@ from agentfn.testing.stage import headers_of
 from agentfn.wiring import client
 from bulk import ITEM, noise, size_of
 from conftest import state_of, text_of
+
+pytestmark = pytest.mark.slow
 
 RESPONSE = 6 * 1024 * 1024  # bytes; Lambda gives no larger one
 SHOWN = 30_000  # characters that the model sees of one result, unless set otherwise

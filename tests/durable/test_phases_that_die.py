@@ -12,6 +12,8 @@ from agentfn.models import Prompt
 from agentfn.testing import ScriptedModel, Stage, calls
 from durable.reaper import Ward, When
 
+pytestmark = pytest.mark.slow
+
 WRITES = 10  # insurance and task; the plan; two loops of a call, a result and an answer each; the end
 DONE: Counter[str] = Counter()
 

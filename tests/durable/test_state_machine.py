@@ -16,6 +16,8 @@ from agentfn.tools import FileRecord
 from durable.model import ENDS, OWNER, WAITS, Actors, Truth, holding, running, state_number, takeable, the_shop, waiting
 from durable.shop import AGENT, DAYS
 
+pytestmark = pytest.mark.slow
+
 LEASE = 90.0
 AT_ONCE = 2  # tasks that are worked on at the same time
 ACTORS = ("ann", "ben", "cid")

@@ -11,6 +11,8 @@ from agentfn.testing import ScriptedModel, Stage, calls
 from conftest import Ledger, text_of
 from durable.reaper import Ward
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def ledger() -> Ledger:

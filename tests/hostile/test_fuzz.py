@@ -28,6 +28,8 @@ from agentfn.tools.names import disposition, safe_name, safe_type
 from hostile import garbage
 from hostile.garbage import bodies, events, paths
 
+pytestmark = pytest.mark.slow
+
 MORE = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 INTERNAL = -32603
 SECONDS = 3.0  # of an invocation: one that waits for a task waits no longer

@@ -21,6 +21,8 @@ from agentfn.testing.stage import headers_of
 from agentfn.wiring import client
 from wire.speakers import METHODS as SPOKEN
 
+pytestmark = pytest.mark.slow
+
 ARN = "arn:aws:sts::123456789012:assumed-role/{}/session"
 HOOK = "https://93.184.216.34/hook"
 WORDS = "The treasure is under the old oak."

@@ -18,6 +18,8 @@ from agentfn.testing.stage import headers_of
 from conftest import Ledger, state_of, text_of
 from durable.reaper import Ward, When
 
+pytestmark = pytest.mark.slow
+
 UNKNOWN = "outcome_unknown"
 
 

@@ -29,6 +29,8 @@ from agentfn.tools.calling import ToolLimits
 from loop.misbehaving import ARGUMENTS, IDS, NAMES, TEXTS, action, without_end
 from loop.workshop import HI, Desk, Player, Workshop, check_events, check_prompt, check_transcript
 
+pytestmark = pytest.mark.slow
+
 GOOD = [calls("look", at="a"), calls("look", at="b"), calls("book", seat=1), calls("book", seat=2), calls("draw")]
 ASKING = [calls("pay", seat=1), calls("pay", seat=2), calls("pay", seat="x")]
 LIFECYCLE = [

@@ -12,6 +12,8 @@ from stubs.doors import AWS, NAMES
 from stubs.lines import DIALECTS, Dialect
 from stubs.providers import Provider, says
 
+pytestmark = pytest.mark.slow
+
 LIGHT = """
 import sys
 import agentfn.models.bedrock, agentfn.models.litellm, agentfn.models.openai, agentfn.testing.scripted

@@ -3,11 +3,15 @@
 import json
 from typing import Any
 
+import pytest
+
 from agentfn.models import Turn
 from agentfn.store import MessageRecord
 from agentfn.store.payload import Payloads
 from agentfn.tools import FileRecord
 from bulk import ITEM, noise, size_of
+
+pytestmark = pytest.mark.slow
 
 
 def test_what_a_step_writes_does_not_grow_with_the_steps_before(world: Any) -> None:
