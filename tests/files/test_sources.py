@@ -14,6 +14,8 @@ from agentfn import Agent, Context, InputFile, tool
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
 from hostile.listener import Listener, answer
 
+pytestmark = pytest.mark.slow
+
 CONTENT = bytes(range(256)) + b"\n\xff\xfe"
 NAME, KIND = "Bericht é.bin", "application/x-report"
 TEXT = base64.b64encode(CONTENT).decode()

@@ -19,6 +19,8 @@ from agentfn.tools import names
 from agentfn.wiring import client
 from wire.speakers import SPEAKERS, Speaker
 
+pytestmark = pytest.mark.slow
+
 HOOK = "https://93.184.216.34/hook"
 SET: dict[str, Any] = {
     "max_body_size": 400_000,

@@ -26,6 +26,8 @@ from agentfn.wiring import client
 from conftest import Ledger
 from hostile.listener import Listener, Say, answer
 
+pytestmark = pytest.mark.slow
+
 Answer = dict[str, Any]
 
 HANDSHAKE, MODERN = "2025-11-25", "2026-07-28"

@@ -29,6 +29,8 @@ from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
 from agentfn.wiring import client
 from hostile.listener import Listener, answer
 
+pytestmark = pytest.mark.slow
+
 CARD, KEYS = "/.well-known/agent-card.json", "/.well-known/jwks.json"
 NAME = "AGENTFN_SIGNING_KEY"
 ALGORITHMS = ["ES256", "RS256", "EdDSA"]

@@ -13,6 +13,8 @@ from stubs.doors import CLASSES, KEY, LOOK, NAMES, Ask, Way, hello, speaking
 from stubs.lines import Dialect, Failed, Raw, drops, fails
 from stubs.providers import Provider
 
+pytestmark = pytest.mark.slow
+
 SECRET = "the patient's name is Rosalind Quartermaine-Oyelaran"
 
 

@@ -15,6 +15,8 @@ from stubs.doors import CLASSES, NAMES, Ask, Door, Way, close, hello
 from stubs.lines import Broken, Dialect, Line, Stuck, hangs, says, trickles
 from stubs.providers import Provider
 
+pytestmark = pytest.mark.slow
+
 type Asking = Callable[[Door], Awaitable[object]]
 
 

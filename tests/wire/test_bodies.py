@@ -8,6 +8,8 @@ import pytest
 from agentfn.testing import ScriptedModel, Stage
 from wire.speakers import SPEAKERS, Speaker
 
+pytestmark = pytest.mark.slow
+
 EACH = pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
 HI = {"text": "Hi!"}
 DEEP = "[" * 50_000

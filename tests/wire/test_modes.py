@@ -11,6 +11,8 @@ from agentfn.testing import ScriptedModel, Stage, calls
 from hostile.listener import Listener, answer
 from wire.speakers import SPEAKERS, Speaker
 
+pytestmark = pytest.mark.slow
+
 EACH = pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
 NEW = SPEAKERS[0]
 TEXT, DATA = {"text": "Hi!"}, {"data": {"a": 1}}
