@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
@@ -14,6 +14,7 @@ from agentfn.models import capabilities, prices
 from agentfn.models.connections import pieces
 from agentfn.models.door import Prompt
 from agentfn.models.failures import legible, told, translated
+from agentfn.models.hosted import Hosted
 from agentfn.models.prices import Count, Known
 from agentfn.models.turn import Reply
 from agentfn.models.wishes import STREAMED, Request, granted
@@ -45,17 +46,11 @@ class Listener(Protocol):
         """None where the stream ended before the model did."""
 
 
-class DirectModel(ABC):
-    """`key` is called at each question, in a thread, so that a secret is read late and its rotation is noticed."""
+class DirectModel(Hosted, ABC):
+    """Asks its provider by HTTP."""
 
     listener: ClassVar[type[Listener]]
     variable: ClassVar[str]  # that holds the provider's key where no other is told
-
-    def __init__(self, name: str, *, key: Callable[[], str | None] = lambda: None, base: str | None = None) -> None:
-        self.name = name
-        self._key = key
-        self._base = base
-        self._lacking: set[str] = set()  # options that the provider said it does not have
 
     async def ask(self, prompt: Prompt) -> Reply:
         with told(self.name, prompt.timeout):

@@ -13,7 +13,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from agentfn.models.assembly import Assembly
 from agentfn.models.chunks import closing, heard, silenced, whole
 from agentfn.models.door import Prompt
 from agentfn.models.failures import told, translated
+from agentfn.models.hosted import Hosted
 from agentfn.models.messages import messages, reply
 from agentfn.models.prices import entry
 from agentfn.models.turn import Reply
@@ -32,14 +33,8 @@ from agentfn.models.wishes import STREAMED, granted, options
 LONGEST = 900.0
 
 
-class LitellmModel:
-    """`key` is called at each question, in a thread, so that a secret is read late and its rotation is noticed."""
-
-    def __init__(self, name: str, *, key: Callable[[], str | None] = lambda: None, base: str | None = None) -> None:
-        self.name = name
-        self._key = key
-        self._base = base
-        self._lacking: set[str] = set()  # options that the provider said it does not have
+class LitellmModel(Hosted):
+    """Asks through `litellm.acompletion`."""
 
     async def ask(self, prompt: Prompt) -> Reply:
         with told(self.name, prompt.timeout):
