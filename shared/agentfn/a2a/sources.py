@@ -5,38 +5,19 @@ It takes what is no base64 for whatever is left of it, and of two contents of on
 
 import base64
 import binascii
-import json
 from typing import Any
 
-from a2a.server.request_handlers.response_helpers import build_error_response
-from a2a.utils.error_handlers import build_rest_error_payload
 from a2a.utils.errors import InvalidParamsError
-from starlette.responses import JSONResponse
 
 CONTENTS = ("bytes", "uri", "fileWithBytes", "fileWithUri", "file_with_bytes", "file_with_uri")  # before 1.0
 FOR_URLS = str.maketrans("-_", "+/")
-SENDING = ("/message:send", "/message:stream")
-MARKS = ('"raw"', '"bytes"', '"file"')  # a body without them has no such file
 
 
-def unreadable(path: str, body: str) -> JSONResponse | None:
-    """The answer to a message with such a file. A body that is no message is for others to refuse."""
-    if not (path == "/" or path.endswith(SENDING)) or not any(mark in body for mark in MARKS):
-        return None
-    try:
-        shape = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    for number, part in enumerate(_parts(shape), 1):
+def check(asked: Any) -> None:
+    """Raises InvalidParamsError for a message with such a file. What is no message is for others to refuse."""
+    for number, part in enumerate(_parts(asked), 1):
         if wrong := _wrong(part):
-            error = InvalidParamsError(f"part {number}: {wrong}")
-            if path == "/":
-                request_id = shape.get("id")
-                return JSONResponse(
-                    build_error_response(request_id if isinstance(request_id, str | int) else None, error)
-                )
-            return JSONResponse(build_rest_error_payload(error), 400)
-    return None
+            raise InvalidParamsError(f"part {number}: {wrong}")
 
 
 def _parts(shape: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentfn.a2a.caller import Door, Refused
 from agentfn.a2a.cards import Cards
@@ -21,7 +21,6 @@ from agentfn.a2a.links import agent_address
 from agentfn.a2a.oldrest import old_routes
 from agentfn.a2a.requests import AgentRequests
 from agentfn.a2a.signing import JWKS_PATH
-from agentfn.a2a.sources import unreadable
 from agentfn.a2a.wire import Wire
 from agentfn.agent import Agent
 from agentfn.errors import AgentfnError
@@ -72,7 +71,7 @@ class Guard:
             await refusal(scope, receive, send)
             return
         agent_address.set(scope["aws.event"]["agentfn.address"])
-        await self._app(scope, receive, _plain_lines(send))
+        await self._app(scope, receive, send)
 
     async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
         if (length := sum(len(name) + len(value) for name, value in headers.items())) > LONGEST_HEAD:
@@ -90,11 +89,8 @@ class Guard:
             scheme = self._door.scheme
             return JSONResponse({"error": scheme.advice}, 401, {"WWW-Authenticate": scheme.challenge})
         scope["agentfn.caller"] = caller
-        body = scope["aws.event"].get("body") or ""
-        size = len(body.encode())  # headers may say what they like
-        if size > self._max_body:
-            return _too_large(scope["path"], size, self._max_body)
-        return unreadable(scope["path"], body)
+        size = len((scope["aws.event"].get("body") or "").encode())  # headers may say what they like
+        return _too_large(scope["path"], size, self._max_body) if size > self._max_body else None
 
 
 def web_app(
@@ -122,21 +118,6 @@ def web_app(
     app.routes.extend(old_routes(requests, contexts))
     app.routes.extend(create_rest_routes(requests, contexts, enable_v0_3_compat=True))
     return with_cors(Guard(Wire(app, settings.streaming), door, settings.max_body_size), settings)
-
-
-def _plain_lines(send: Send) -> Send:
-    """Server-sent events end their lines with LF: readers that split by hand miss CRLF, which the sdk writes."""
-    events = False
-
-    async def plain(message: Message) -> None:
-        nonlocal events
-        if message["type"] == "http.response.start":
-            events = any(value.startswith(b"text/event-stream") for name, value in message["headers"])
-        elif events:
-            message = {**message, "body": message.get("body", b"").replace(b"\r\n", b"\n")}
-        await send(message)
-
-    return plain
 
 
 async def _health(_: Request) -> JSONResponse:

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentfn.a2a import old
+from agentfn.a2a import old, sources
 from agentfn.a2a.bodies import Unreadable, read, write
 from agentfn.a2a.streaming import NO_STREAMS
 from agentfn.exact import exact
@@ -46,6 +46,7 @@ class Wire:
         try:
             if scope["method"] == "POST" and (path == "/" or path.endswith(WITH_BODY)):
                 asked, sent = read(await _whole(receive))
+                sources.check(asked)
                 receive = _again(sent, receive)
             version = _version(Headers(scope=scope), query)
             old.check(path, asked, query, version)
@@ -62,7 +63,10 @@ class Wire:
 
 
 class Answer:
-    """Passes an answer on, its numbers as they were sent. JSON is held back until it is whole."""
+    """Passes an answer on, its numbers as they were sent. JSON is held back until it is whole.
+
+    Lines of server-sent events end with LF: readers that split by hand miss CRLF, which the sdk writes.
+    """
 
     def __init__(self, send: Send, asked: Any) -> None:
         self._send = send
@@ -76,7 +80,8 @@ class Answer:
             self._start = message
             self._kind = Headers(raw=message["headers"]).get("content-type", "").partition(";")[0]
         elif self._kind == "text/event-stream":
-            message = {**message, "body": EVENT.sub(self._event, message.get("body", b""))}
+            events = message.get("body", b"").replace(b"\r\n", b"\n")
+            message = {**message, "body": EVENT.sub(self._event, events)}
         if not self._kind.endswith("json"):
             await self._send(message)
         elif message["type"] == "http.response.body":
