@@ -22,7 +22,7 @@ from agentfn.models import Prompt, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
 from agentfn.testing.scripted import ScriptedModel
-from agentfn.tools.calling import Slots
+from agentfn.tools.execution import Slots
 
 
 @tool(idempotent=True)

@@ -12,12 +12,12 @@ from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
 from agentfn.a2a import AgentRequests, Cards, Delivering, Notary, Pushing, file_routes, web_app
 from agentfn.agent import Agent
-from agentfn.continuations import Announcement, Continuation, read_message
 from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import StorageError
-from agentfn.executing import Executing
 from agentfn.files import Fetcher
 from agentfn.gateway import Event, address, is_http, is_queue, is_sweep, settled
+from agentfn.runs.executor_engine import Executing
+from agentfn.runs.work_queue import Announcement, Continuation, read_message
 from agentfn.settings import Settings
 from agentfn.starting import get_ready
 from agentfn.store.pushes import Pushes

@@ -9,22 +9,22 @@ from agentfn.a2a.caller import Door, OpenDoor
 from agentfn.a2a.iam import SignedRequests
 from agentfn.a2a.keyring import KeyRing
 from agentfn.agent import Agent
-from agentfn.continuations import Announcement, Continuations, DeadLetters
 from agentfn.errors import ConfigurationError
-from agentfn.executing import Executing
 from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
-from agentfn.loop.limits import RESERVED, Patience
+from agentfn.loop.loop_limits import RESERVED, Patience
 from agentfn.models import Model
 from agentfn.models.choosing import opening
-from agentfn.runner import Runner
+from agentfn.runs.executor_engine import Executing
+from agentfn.runs.runner import Runner
+from agentfn.runs.sweep import Sweep
+from agentfn.runs.work_queue import Announcement, Continuations, DeadLetters
 from agentfn.settings import Settings
 from agentfn.store import Head, Table, Tasks
 from agentfn.store.payload import Payloads
-from agentfn.sweep import Sweep
 from agentfn.telemetry import logger
 from agentfn.tools import Registry
-from agentfn.tools.calling import Slots, ToolLimits
+from agentfn.tools.execution import Slots, ToolLimits
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -43,7 +43,7 @@ NO_MODEL = (
 def runner_for(agent: Agent, settings: Settings, executor: Executing | None = None) -> Runner:
     """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
     if RESERVED & {tool.name for tool in agent.registry}:
-        from agentfn.loop.lifecycle import LIFECYCLE
+        from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
 
         Registry([*LIFECYCLE, *agent.registry])  # which says what is wrong
     bucket = Bucket(_s3, settings.bucket, settings.link_seconds)

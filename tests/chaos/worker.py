@@ -13,9 +13,10 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from agentfn import continuations, runner, sweep, wiring
+from agentfn import wiring
 from agentfn.a2a import sending
 from agentfn.handler import serve
+from agentfn.runs import runner, sweep, work_queue
 from agentfn.settings import Settings
 from agentfn.store import Head, Tasks
 from agentfn.testing import LambdaContext
@@ -34,7 +35,7 @@ def hurry() -> None:
     sweep.SLACK = 5.0
     sweep.REST = 20.0
     sending.INSURANCE_SLACK = 1.0
-    continuations.YOUNG = 20.0
+    work_queue.YOUNG = 20.0
     runner.WATCH_SECONDS = 1.0
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from agentfn.local.aws import Resources
 from agentfn.local.embedded import REGION, EmbeddedAws
-from agentfn.loop.lifecycle import LIFECYCLE
-from agentfn.loop.limits import RESERVED
+from agentfn.loop.loop_limits import RESERVED
+from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
 
 # What development alone brings, and what httpx and sse-starlette import where it is there.
 AS_DEPLOYED = """
@@ -55,8 +55,8 @@ print(json.dumps([name for name, module in sys.modules.items() if module]))
 # thing, alas: the sdk imports it with its routes.
 HEAVY = {
     *("litellm", "openai", "aiohttp", "tiktoken", "jwt", "cryptography", "mcp", "jsonschema", "sqlite3", "requests"),
-    *("agentfn.models.litellm", "agentfn.models.openai", "agentfn.models.bedrock", "agentfn.loop.loop"),
-    *("agentfn.loop.lifecycle", "agentfn.loop.events", "agentfn.tools.more", "agentfn.work", "agentfn.routing"),
+    *("agentfn.models.litellm", "agentfn.models.openai", "agentfn.models.bedrock", "agentfn.loop.agent_loop"),
+    *("agentfn.loop.tool_calls.lifecycle_tools", "agentfn.loop.loop_events", "agentfn.tools.read_more_tool", "agentfn.runs.task_context", "agentfn.runs.skill_router"),
     *("agentfn.mcp", "agentfn.a2a.jwt", "agentfn.a2a.keyset"),
 }
 # Modules of all packages together. Each costs half a millisecond or more of a cold start: think, then raise it.

@@ -8,7 +8,7 @@ from a2a.types import Task, TaskState, TaskStatus
 
 from agentfn.errors import ConflictError
 from agentfn.models import Turn
-from agentfn.outcome import with_status
+from agentfn.runs.task_updates import with_status
 from agentfn.store import Head
 from agentfn.store.events import status_event
 from agentfn.store.head import TERMINAL

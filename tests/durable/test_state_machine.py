@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from agentfn.outcome import with_status
+from agentfn.runs.task_updates import with_status
 from agentfn.store import Head, MessageRecord
 from agentfn.store.events import status_event
 from agentfn.tools import FileRecord

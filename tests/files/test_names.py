@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentfn.files import safe_name
-from agentfn.tools.names import disposition, safe_type
+from agentfn.tools.workspaces.file_names import disposition, safe_type
 
 ANY = st.text(st.characters(), max_size=400)  # surrogates too
 

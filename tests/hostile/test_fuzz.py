@@ -26,7 +26,7 @@ from agentfn.files.source import read_source
 from agentfn.gateway import settled
 from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
 from agentfn.testing.stage import headers_of
-from agentfn.tools.names import disposition, safe_name, safe_type
+from agentfn.tools.workspaces.file_names import disposition, safe_name, safe_type
 from hostile import garbage
 from hostile.garbage import bodies, events, paths
 

@@ -15,7 +15,7 @@ from agentfn.a2a import filedoor, incoming, pushing, recalling, web
 from agentfn.files import addresses
 from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
 from agentfn.testing.stage import headers_of
-from agentfn.tools import names
+from agentfn.tools.workspaces import file_names
 from agentfn.wiring import client
 from wire.speakers import SPEAKERS, Speaker
 
@@ -285,10 +285,10 @@ def test_an_id_that_no_key_can_hold_is_one_that_nothing_has(caller: Caller, leng
 
 
 def test_a_file_s_name_is_cut_and_not_refused(caller: Caller) -> None:
-    for length in (names.LONGEST - 1, names.LONGEST, names.LONGEST + 1, 10_000):
+    for length in (file_names.LONGEST - 1, file_names.LONGEST, file_names.LONGEST + 1, 10_000):
         answer = json.loads(caller.send(file(1, "x" * length))["body"])
         [kept] = [part["filename"] for part in answer["result"]["task"]["history"][0]["parts"] if "filename" in part]
-        assert kept == "x" * min(length, names.LONGEST)
+        assert kept == "x" * min(length, file_names.LONGEST)
         offer = json.loads(caller.upload(name="x" * length)["body"])
         assert offer["part"]["filename"] == kept
 

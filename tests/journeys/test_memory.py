@@ -11,8 +11,8 @@ from a2a.server.tasks import TaskUpdater
 from botocore.exceptions import EndpointConnectionError
 
 from agentfn import Agent, tool
-from agentfn.conversation import Words, fitted, size_of
 from agentfn.models import Prompt, Reply, Usage
+from agentfn.runs.conversation import Words, fitted, size_of
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
 from agentfn.wiring import client
 from conftest import state_of, text_of

@@ -11,7 +11,7 @@ from a2a.server.events.event_queue import EventQueue
 from agentfn import Agent, Skill
 from agentfn.errors import ModelRefused, ModelUnavailable
 from agentfn.models import Reply, Usage
-from agentfn.routing import named_in
+from agentfn.runs.skill_router import named_in
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls, pause
 from conftest import state_of, text_of
 from durable.reaper import Ward

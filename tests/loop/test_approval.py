@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn import Context, tool
-from agentfn.loop.approval import read_verdict
+from agentfn.loop.tool_calls.approval import read_verdict
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools import Registry

@@ -11,7 +11,7 @@ import pytest
 from agentfn import Deadline, tool
 from agentfn.errors import ModelRefused, ModelUnavailable
 from agentfn.loop import Event, Loop, LoopLimits, ModelTurn, Notice, TextDelta
-from agentfn.loop.asking import Patience
+from agentfn.loop.model_retry import Patience
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.models.litellm import load
 from agentfn.models.messages import messages

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn.loop import Notice
-from agentfn.loop.extracting import objects_in
+from agentfn.loop.tool_protocols.json_extraction import objects_in
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
 from loop.workshop import HI, told

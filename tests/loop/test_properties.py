@@ -25,7 +25,7 @@ from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
 from agentfn.tools import Registry
-from agentfn.tools.calling import ToolLimits
+from agentfn.tools.execution import ToolLimits
 from loop.misbehaving import ARGUMENTS, IDS, NAMES, TEXTS, action, without_end
 from loop.workshop import HI, Desk, Player, Workshop, check_events, check_prompt, check_transcript
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentfn.errors import ModelUnavailable
 from agentfn.loop import Event, Final, ModelTurn, Notice, TextDelta
-from agentfn.loop.loop import Loop
+from agentfn.loop.agent_loop import Loop
 from agentfn.models import Call, Prompt, Reply, Turn
 from agentfn.testing import ScriptedModel, calls, stream
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from agentfn import Context, Deadline, File, FileInfo, Output, ToolError, tool
 from agentfn.loop import Event, Final, Loop, LoopLimits, Result
-from agentfn.loop.asking import Patience
+from agentfn.loop.model_retry import Patience
 from agentfn.models import Model, Prompt, Turn
 from agentfn.models.messages import messages
 from agentfn.tools import FileRecord, Link, Registry
-from agentfn.tools.calling import Slots, ToolLimits
+from agentfn.tools.execution import Slots, ToolLimits
 from stubs.rules import openai_faults
 
 HI = Turn("user", "hi")

@@ -7,7 +7,7 @@ import pytest
 from a2a.types import Task, TaskState
 
 from agentfn.models import Turn
-from agentfn.outcome import with_status
+from agentfn.runs.task_updates import with_status
 from agentfn.store import Head
 from agentfn.store.events import artifact_event, status_event
 from agentfn.wiring import client

@@ -9,7 +9,7 @@ from a2a.server.cluster.event_stream import VersionedEvent
 from a2a.server.cluster.version import TaskVersion
 from a2a.types import Artifact, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
 
-from agentfn.outcome import with_status
+from agentfn.runs.task_updates import with_status
 from agentfn.store import DynamoEventStream, Head
 from agentfn.store.events import artifact_event, status_event
 

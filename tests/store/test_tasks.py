@@ -10,7 +10,7 @@ from a2a.types import TaskState
 
 from agentfn.errors import ConflictError, StorageError
 from agentfn.models import Call, Turn, Usage
-from agentfn.outcome import with_status
+from agentfn.runs.task_updates import with_status
 from agentfn.store import Head, MessageRecord, Tasks
 from agentfn.store.events import status_event
 from agentfn.tools import FileRecord

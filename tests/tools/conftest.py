@@ -9,8 +9,8 @@ import pytest
 
 from agentfn import Context, Deadline, Output
 from agentfn.tools import FolderWorkspace, Tool
-from agentfn.tools.arguments import Mistake
-from agentfn.tools.calling import Slots, ToolLimits, call_tool
+from agentfn.tools.execution import Slots, ToolLimits, call_tool
+from agentfn.tools.tool_arguments import Mistake
 
 type Outcome = Output | Mistake
 type Caller = Callable[..., Outcome]

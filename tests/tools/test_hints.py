@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from agentfn import Context, File, InputFile, tool
-from agentfn.tools.arguments import Mistake
+from agentfn.tools.tool_arguments import Mistake
 
 Json = dict[str, Any]
 

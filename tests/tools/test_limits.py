@@ -8,8 +8,8 @@ from typing import Any
 
 from agentfn import Context, Deadline, tool
 from agentfn.tools import Tool
-from agentfn.tools.arguments import Mistake
-from agentfn.tools.calling import Slots, ToolLimits, call_tool
+from agentfn.tools.execution import Slots, ToolLimits, call_tool
+from agentfn.tools.tool_arguments import Mistake
 
 
 def test_a_sync_tool_that_does_not_end_is_left_behind(context: Context) -> None:

@@ -15,11 +15,11 @@ from agentfn.a2a.links import agent_address
 from agentfn.a2a.outgoing import signed, signed_event
 from agentfn.a2a.pushing import Poster
 from agentfn.a2a.signing import NOTICE_HEADER, Notary
-from agentfn.continuations import LATER, Announcement
 from agentfn.deadline import Deadline
 from agentfn.errors import ConfigurationError, FileRefused
 from agentfn.exact import exact
-from agentfn.runner import Runner
+from agentfn.runs.runner import Runner
+from agentfn.runs.work_queue import LATER, Announcement
 from agentfn.store import Head
 from agentfn.store.pushes import Push, Pushes, delivered
 from agentfn.telemetry import logger

@@ -14,10 +14,10 @@ from starlette.routing import Route
 from agentfn.a2a.links import PATH, key_of, read_id
 from agentfn.errors import StorageError
 from agentfn.files import Uploads, safe_name
-from agentfn.runner import Runner
+from agentfn.runs.runner import Runner
 from agentfn.telemetry import logger
 from agentfn.tools import File
-from agentfn.tools.names import MEDIA_TYPE
+from agentfn.tools.workspaces.file_names import MEDIA_TYPE
 
 UPLOADS_PATH = "/uploads"
 LONGEST_TYPE = 200  # characters

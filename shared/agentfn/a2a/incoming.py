@@ -16,7 +16,7 @@ from agentfn.a2a.modes import check_part
 from agentfn.agent import Agent
 from agentfn.exact import exact
 from agentfn.files import Upload, Uploads
-from agentfn.outcome import file_part
+from agentfn.runs.task_updates import file_part
 from agentfn.settings import Settings
 from agentfn.store import MessageRecord
 from agentfn.tools import File, FileRecord

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from a2a.types import Part, Task
 
 from agentfn.files import Bucket
-from agentfn.outcome import OBJECT
+from agentfn.runs.task_updates import OBJECT
 
 PATH = "/files/"
 ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{32})")

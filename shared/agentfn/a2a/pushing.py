@@ -9,10 +9,10 @@ from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.continuations import Announcement
 from agentfn.errors import ConflictError, FileRefused
 from agentfn.files.addresses import Resolver, allowed, literal, read_url
-from agentfn.runner import Runner
+from agentfn.runs.runner import Runner
+from agentfn.runs.work_queue import Announcement
 from agentfn.store import Head
 from agentfn.store.pushes import Push, Pushes, named
 

@@ -6,8 +6,8 @@ from a2a.types import Message
 from a2a.utils.errors import InvalidParamsError
 
 from agentfn.a2a.incoming import LONGEST_ID
-from agentfn.memory import Earlier, find_earlier
-from agentfn.runner import Runner
+from agentfn.runs.context_memory import Earlier, find_earlier
+from agentfn.runs.runner import Runner
 
 MOST_REFERENCES = 10
 NO_TASK = "reference_task_ids: there is no such task: {id}"

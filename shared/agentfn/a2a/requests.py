@@ -52,8 +52,8 @@ from agentfn.a2a.streaming import NO_STREAMS, Streaming
 from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError
 from agentfn.files import Uploads
-from agentfn.outcome import with_status
-from agentfn.runner import Runner
+from agentfn.runs.runner import Runner
+from agentfn.runs.task_updates import with_status
 from agentfn.store import Head, Listing
 from agentfn.store.events import status_event
 from agentfn.store.pushes import Push

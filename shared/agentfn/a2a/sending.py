@@ -13,13 +13,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from agentfn.a2a.incoming import Incoming
 from agentfn.a2a.recalling import recalled
 from agentfn.a2a.streaming import Streaming
-from agentfn.continuations import Continuation
 from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import ConflictError, StorageError
 from agentfn.files import TaskFiles
 from agentfn.models import Turn
-from agentfn.outcome import asking_loop, with_status
-from agentfn.runner import Runner
+from agentfn.runs.runner import Runner
+from agentfn.runs.task_updates import asking_loop, with_status
+from agentfn.runs.work_queue import Continuation
 from agentfn.store import Head, MessageRecord
 from agentfn.store.events import status_event
 from agentfn.store.pushes import Push, item_of, named

@@ -9,7 +9,7 @@ from a2a.types import Message, StreamResponse
 
 from agentfn.a2a.outgoing import bare_message, signed, signed_event
 from agentfn.deadline import Deadline
-from agentfn.runner import Runner
+from agentfn.runs.runner import Runner
 from agentfn.store import Head
 from agentfn.store.events import payload_of
 from agentfn.store.head import TERMINAL, WAITING

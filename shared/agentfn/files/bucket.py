@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from agentfn.errors import StorageError
 from agentfn.files.signing import Form, SignedLink, end_of, form_of, link_of
-from agentfn.tools.names import disposition
+from agentfn.tools.workspaces.file_names import disposition
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from agentfn.errors import FileRefused
-from agentfn.tools.names import MEDIA_TYPE, safe_name
+from agentfn.tools.workspaces.file_names import MEDIA_TYPE, safe_name
 
 if TYPE_CHECKING:
     from httpcore import Response

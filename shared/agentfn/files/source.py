@@ -9,7 +9,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from agentfn.errors import FileRefused
 from agentfn.files.fetcher import Fetcher
 from agentfn.tools import File
-from agentfn.tools.names import MEDIA_TYPE, safe_name
+from agentfn.tools.workspaces.file_names import MEDIA_TYPE, safe_name
 
 LIMIT = 20 * 1024 * 1024  # bytes
 ADDRESSES = ("http://", "https://")

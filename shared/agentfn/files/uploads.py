@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from agentfn.files.bucket import Bucket, Held
 from agentfn.files.signing import Form
-from agentfn.tools.names import safe_name, safe_type
+from agentfn.tools.workspaces.file_names import safe_name, safe_type
 
 FOLDER = "_uploads"  # no agent has such a name; infra/storage.yaml has it emptied after a day
 FORM_SECONDS = 900

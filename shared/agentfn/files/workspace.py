@@ -13,8 +13,8 @@ from agentfn.errors import ToolError
 from agentfn.files.bucket import Bucket
 from agentfn.files.uploads import Upload
 from agentfn.tools import File, FileInfo, FileRecord, Link, Origin
-from agentfn.tools.names import safe_name, safe_type
-from agentfn.tools.records import find_record, free_name
+from agentfn.tools.workspaces.file_names import safe_name, safe_type
+from agentfn.tools.workspaces.file_records import find_record, free_name
 
 NO_ROOM = (
     "{name} has {size:,} bytes, and the disk that tools work on has {free:,} left: it cannot be opened. "

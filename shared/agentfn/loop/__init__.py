@@ -7,7 +7,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentfn.loop.events import (
+    from agentfn.loop.agent_loop import Loop
+    from agentfn.loop.loop_events import (
         Event,
         Final,
         ModelTurn,
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
         ToolCalled,
         ToolsFinished,
     )
-    from agentfn.loop.inner import InnerLoops
-    from agentfn.loop.limits import LoopLimits
-    from agentfn.loop.loop import Loop
-    from agentfn.loop.protocol import ProtocolName
-    from agentfn.loop.result import Result, Status
+    from agentfn.loop.loop_limits import LoopLimits
+    from agentfn.loop.loop_result import Result, Status
+    from agentfn.loop.nested_loops import InnerLoops
+    from agentfn.loop.tool_protocols.tool_protocol import ProtocolName
 
 __all__ = [
     "Event",

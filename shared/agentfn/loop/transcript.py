@@ -4,9 +4,9 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Sequence
 
-from agentfn.loop.result import CallRecord, Step
+from agentfn.loop.loop_result import CallRecord, Step
 from agentfn.models import Call, Reply, Turn, Usage
-from agentfn.tools.output import writable
+from agentfn.tools.tool_output import writable
 
 
 def in_order(turns: Iterable[Turn]) -> list[Turn]:

@@ -1,5 +1,5 @@
 """The agent's tools as an MCP server."""
 
-from agentfn.mcp.server import ToolServer
+from agentfn.mcp.mcp_server import ToolServer
 
 __all__ = ["ToolServer"]

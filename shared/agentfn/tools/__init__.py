@@ -3,16 +3,16 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from agentfn.tools.context import Context, FileInfo, FileRecord, Inner, Origin, Outcome, Paused, Workspace
-from agentfn.tools.folder import FolderWorkspace
-from agentfn.tools.output import File, Link, Output
-from agentfn.tools.registry import Registry
-from agentfn.tools.schema import InputFile
+from agentfn.tools.schemas.function_schema import InputFile
 from agentfn.tools.tool import Tool, tool
+from agentfn.tools.tool_context import Context, FileInfo, FileRecord, Inner, Origin, Outcome, Paused, Workspace
+from agentfn.tools.tool_output import File, Link, Output
+from agentfn.tools.tool_registry import Registry
 from agentfn.tools.toolkit import Toolkit
+from agentfn.tools.workspaces.folder_workspace import FolderWorkspace
 
 if TYPE_CHECKING:
-    from agentfn.tools.more import read_more
+    from agentfn.tools.read_more_tool import read_more
 
 __all__ = [
     "Context",
@@ -40,4 +40,4 @@ def __getattr__(name: str) -> Any:
     """`read_more`, which is made when it is asked for: a loop needs it, an agent's read side does not."""
     if name != "read_more":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module("agentfn.tools.more").read_more
+    return importlib.import_module("agentfn.tools.read_more_tool").read_more

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from agentfn.tools.context import paused_in
+from agentfn.tools.tool_context import paused_in
 
 
 async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lambda: None) -> Any:

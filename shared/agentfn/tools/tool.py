@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from agentfn.errors import ConfigurationError
-from agentfn.tools.compact import compacted
-from agentfn.tools.raw import check_raw
-from agentfn.tools.schema import Signature, context_of, description_of, read_signature
+from agentfn.tools.schemas.function_schema import Signature, context_of, description_of, read_signature
+from agentfn.tools.schemas.schema_check import check_raw
+from agentfn.tools.schemas.schema_compaction import compacted
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator

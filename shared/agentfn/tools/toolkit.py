@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agentfn.telemetry import logger
-from agentfn.tools.output import one_line
 from agentfn.tools.tool import Function, Tool
+from agentfn.tools.tool_output import one_line
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from agentfn import Context, Deadline, File, FileInfo, Output, ToolError
 from agentfn.loop import Loop, Result
 from agentfn.models import Model, Turn
 from agentfn.tools import FileRecord, Registry, Tool
-from agentfn.tools.calling import Slots
-from agentfn.tools.context import Origin
-from agentfn.tools.output import Link
+from agentfn.tools.execution import Slots
+from agentfn.tools.tool_context import Origin
+from agentfn.tools.tool_output import Link
 
 AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
 

@@ -14,7 +14,7 @@ import pytest
 
 from agentfn import ToolError, tool
 from agentfn.loop import Result
-from agentfn.loop.lifecycle import LIFECYCLE
+from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
 from agentfn.models import Call, Prompt, Turn
 from agentfn.tools import Registry
 from demo import DemoModel

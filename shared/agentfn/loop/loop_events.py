@@ -1,0 +1,137 @@
+"""What a loop tells while it plays. Every event serialises to JSON.
+
+`turns` are new entries of the transcript. Whoever listens keeps them: at once, before asking for the next event, where
+the event is `urgent` (a tool with effects runs next, or has run), else with the next save. `loop` names the inner loop
+that tells; the task's own has no name.
+"""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from agentfn.loop.loop_result import Result
+from agentfn.models import Call, Turn
+from agentfn.models.turn import Finish
+
+
+@dataclass(frozen=True)
+class Event:
+    kind: ClassVar[str] = "event"
+    step: int
+    loop: str = field(default="", kw_only=True)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        turns = self._turns()
+        return tuple(dataclasses.replace(turn, loop=self.loop) for turn in turns) if self.loop else turns
+
+    @property
+    def urgent(self) -> bool:
+        return False
+
+    def _turns(self) -> tuple[Turn, ...]:
+        return ()
+
+    def to_json(self) -> dict[str, Any]:
+        shape = {name: _plain(value) for name, value in vars(self).items() if name != "loop" or value}
+        return {"kind": self.kind, **shape}
+
+
+@dataclass(frozen=True)
+class StepStarted(Event):
+    kind: ClassVar[str] = "step_started"
+
+
+@dataclass(frozen=True)
+class TextDelta(Event):
+    """A piece of the text that the model is producing. It goes to `offset` of that turn's text, in characters.
+
+    Whatever was told past there before is void: a stream that broke may come out differently the second time.
+    """
+
+    kind: ClassVar[str] = "text_delta"
+    text: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class ModelTurn(Event):
+    """`acts` says that tools of the agent's own run next."""
+
+    kind: ClassVar[str] = "model_turn"
+    turn: Turn
+    acts: bool
+    finish: Finish = "stop"
+
+    def _turns(self) -> tuple[Turn, ...]:
+        return (self.turn,)
+
+    @property
+    def urgent(self) -> bool:
+        return self.acts or bool(self.loop)
+
+
+@dataclass(frozen=True)
+class ToolCalled(Event):
+    kind: ClassVar[str] = "tool_called"
+    call: Call
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """`turn` answers `call`. `seconds` is how long it took; `error` whether the model was told of a mistake.
+
+    `summary` is one line for whoever watches, as "3 matches".
+    """
+
+    call: Call
+    turn: Turn
+    error: bool = False
+    seconds: float = 0.0
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class ToolsFinished(Event):
+    """Calls that ended at about the same time: one save keeps them all. `ran` is False where none had an effect."""
+
+    kind: ClassVar[str] = "tools_finished"
+    results: tuple[ToolResult, ...]
+    ran: bool = True
+
+    def _turns(self) -> tuple[Turn, ...]:
+        return tuple(result.turn for result in self.results)
+
+    @property
+    def urgent(self) -> bool:
+        return self.ran
+
+
+@dataclass(frozen=True)
+class Progress(Event):
+    kind: ClassVar[str] = "progress"
+    text: str
+
+
+@dataclass(frozen=True)
+class Notice(Event):
+    """Something that the operator may want to know and the caller need not: a retry, a nudge."""
+
+    kind: ClassVar[str] = "notice"
+    text: str
+
+
+@dataclass(frozen=True)
+class Final(Event):
+    kind: ClassVar[str] = "final"
+    result: Result
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Turn | Result):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if dataclasses.is_dataclass(value):
+        return {name: _plain(item) for name, item in vars(value).items()}
+    return value

@@ -1,0 +1,174 @@
+"""The MCP server: streamable HTTP without sessions, one JSON answer to each request.
+
+The official package speaks the protocol. It is imported at the first request, and nothing of it runs between two of
+them: Lambda freezes the process there.
+"""
+
+import functools
+import importlib.util
+import json
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from agentfn.deadline import Deadline
+from agentfn.errors import ConfigurationError
+from agentfn.mcp.mcp_tool_calls import NO_SOURCE, Answer, Calls
+from agentfn.runs.runner import Runner
+from agentfn.telemetry import logger
+from agentfn.tools import Tool
+from agentfn.tools.tool_arguments import Mistake
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+    from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+    from mcp.types import Tool as Offer
+
+NEEDED = ("mcp", "httpx2", "cryptography")  # mcp imports its client, too
+MISSING = (
+    "AGENTFN_MCP is on, which needs the packages of agentfn's extra `mcp`, and there is no {missing}: add them to the "
+    "agent's requirements.txt, or `pip install 'agentfn[mcp]'`"
+)
+FOREIGN = "Pages of {origin} may not call this agent's tools; AGENTFN_CORS_ORIGINS names those that may"
+NO_JSON = "Content-Type must be application/json"
+TO_APPROVE = "{name} needs its user's approval, which cannot be asked for here: send the agent a message instead"
+
+
+class ToolServer:
+    """An ASGI app for requests that the guard let through.
+
+    Tools that need approval are not offered. Raises ConfigurationError where packages are missing.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+            raise ConfigurationError(MISSING.format(missing=", ".join(missing)))
+        registry = runner.agent.registry
+        self._agent, self._settings = runner.agent, runner.settings
+        self._tools = registry.only(tool.name for tool in registry if not tool.approval)
+        self._calls = Calls(runner)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origin = Headers(scope=scope).get("origin", "")
+        if origin and not {origin, "*"} & set(self._settings.origins):
+            error = {"code": -32600, "message": FOREIGN.format(origin=origin)}
+            await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 403)(scope, receive, send)
+            return
+        if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
+            error = {"code": -32600, "message": NO_JSON}
+            await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)(scope, receive, send)
+            return
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        manager = StreamableHTTPSessionManager(
+            self._server, json_response=True, stateless=True, max_request_body_size=self._settings.max_body_size
+        )
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+    @functools.cached_property
+    def _server(self) -> "Server":
+        from mcp.server.lowlevel import Server
+
+        return Server(
+            self._agent.name,
+            version=self._agent.version,
+            description=self._agent.description,
+            instructions=self._tools.instructions or None,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
+
+    async def _list(self, context: Any, params: "PaginatedRequestParams | None") -> "ListToolsResult":
+        from mcp.types import ListToolsResult
+
+        return ListToolsResult(tools=[_offer(tool) for tool in self._tools])
+
+    async def _call(self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams") -> "CallToolResult":
+        assert context.request is not None  # it came by HTTP
+        scope: Scope = context.request.scope
+        owner, settings = scope["agentfn.caller"].user_name, self._settings
+        cap = settings.request_seconds  # the front door answers 504 then, whatever the function still has
+        deadline = Deadline.of(scope["aws.context"], reserve=settings.reserve_seconds, cap=cap)
+        tool = self._tool(params.name)
+        async with shielded(scope["aws.context"].aws_request_id):
+            outcome = await self._calls.make(tool, params.arguments or {}, owner, deadline)
+        logger.info("tool called by MCP", tool=tool.name, owner=owner, error=getattr(outcome, "kind", ""))
+        return _result(outcome)
+
+    def _tool(self, name: str) -> Tool:
+        from mcp import MCPError
+        from mcp.types import INVALID_PARAMS
+
+        tool = self._tools.get(name)
+        if tool is not None:
+            return tool
+        known = ", ".join(self._tools.names) or "none"
+        text = f"Unknown tool: {name}; there are: {known}"
+        raise MCPError(INVALID_PARAMS, TO_APPROVE.format(name=name) if name in self._agent.registry else text)
+
+
+class shielded:  # noqa: N801 - reads as what it does
+    """Of what broke the client gets a reference, and the log the rest."""
+
+    def __init__(self, reference: str) -> None:
+        self._reference = reference
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not isinstance(error, Exception):
+            return
+        from mcp import MCPError
+        from mcp.types import INTERNAL_ERROR
+
+        logger.error("request failed", exc_info=error, request=self._reference)
+        raise MCPError(INTERNAL_ERROR, f"Internal error (request {self._reference})") from error
+
+
+def _offer(tool: Tool) -> "Offer":
+    from mcp.types import Tool as Offer
+    from mcp.types import ToolAnnotations
+
+    noted = f"\n\n{', '.join(sorted(tool.files))}: {NO_SOURCE}" if tool.files else ""
+    return Offer(
+        name=tool.name,
+        description=tool.description + noted,
+        input_schema=tool.schema,
+        annotations=ToolAnnotations(idempotent_hint=tool.idempotent),
+    )
+
+
+def _result(outcome: Answer | Mistake) -> "CallToolResult":
+    from mcp.types import CallToolResult, ResourceLink, TextContent
+
+    if isinstance(outcome, Mistake):
+        text = outcome.render()
+        return CallToolResult(content=[TextContent(text=text)], structured_content=json.loads(text), is_error=True)
+    links = [
+        ResourceLink(name=file.name, uri=address, mime_type=file.media_type, size=None if file.url else file.size)
+        for file, address in outcome.files
+    ]
+    words = [TextContent(text=outcome.text)] if outcome.text else []
+    return CallToolResult(content=[*words, *links], structured_content=_data(outcome.text) if outcome.whole else None)
+
+
+def _data(text: str) -> dict[str, Any] | None:
+    """The JSON object that a text is, or that is its last line: an output's data comes after its words."""
+    for part in (text, text.rpartition("\n")[2]):
+        if part.lstrip().startswith("{"):
+            try:
+                value = from_json(part)  # as deep as an answer can be written again, without halves of characters
+                json.dumps(value, allow_nan=False)
+            except ValueError:
+                continue
+            return value if isinstance(value, dict) else None
+    return None

@@ -1,0 +1,74 @@
+"""The tools of one agent, by name."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from agentfn.errors import ConfigurationError
+from agentfn.tools.tool import Function, Tool, tool
+from agentfn.tools.tool_output import Output, one_line
+from agentfn.tools.toolkit import Toolkit
+
+
+class Registry:
+    """Raises ConfigurationError, naming the tool, for two of one name or a schema that is none."""
+
+    def __init__(self, tools: Iterable[Tool | Function | Toolkit] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._kits: dict[str, Toolkit] = {}  # by the names of their tools
+        for item in tools:
+            if isinstance(item, Toolkit):
+                self._kits |= {self._add(part): item for part in item.tools}
+            else:
+                self._add(item)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def get(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    def only(self, names: Iterable[str]) -> "Registry":
+        """The tools of an allow-list, and what their toolkits say of them.
+
+        Raises ConfigurationError for a name that there is no tool of.
+        """
+        wanted = list(names)
+        unknown = [name for name in wanted if name not in self._tools]
+        if unknown:
+            raise ConfigurationError(f"no such tool: {', '.join(unknown)}; there are {', '.join(self.names)}")
+        narrowed = Registry(self._tools[name] for name in wanted)
+        narrowed._kits = {name: kit for name, kit in self._kits.items() if name in narrowed}
+        return narrowed
+
+    def beside(self, more: Tool) -> "Registry":
+        """These tools and one more."""
+        joined = Registry([*self, more])
+        joined._kits = self._kits
+        return joined
+
+    @property
+    def instructions(self) -> str:
+        """What the toolkits of these tools add to the system prompt."""
+        return "\n\n".join(filter(None, dict.fromkeys(kit.instructions.strip() for kit in self._kits.values())))
+
+    def declarations(self, compact: bool = False) -> tuple[dict[str, Any], ...]:
+        return tuple(tool.declaration(compact) for tool in self)
+
+    def summary(self, name: str, output: Output) -> str:
+        """One line about a result: the output's own, else its toolkit's, else empty."""
+        kit = self._kits.get(name)
+        return one_line(output.summary) or (kit.summary(name, output.render()) if kit else "")
+
+    def _add(self, item: Tool | Function) -> str:
+        made = item if isinstance(item, Tool) else tool(item)
+        if made.name in self._tools:
+            raise ConfigurationError(f"tool {made.name}: there are two of that name")
+        self._tools[made.name] = made
+        return made.name

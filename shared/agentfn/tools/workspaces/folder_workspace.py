@@ -1,0 +1,77 @@
+"""The files of a loop that runs without a bucket: in a script, or in a test."""
+
+import shutil
+import tempfile
+import threading
+import weakref
+from pathlib import Path
+
+from agentfn.tools.tool_context import FileInfo, FileRecord, Origin
+from agentfn.tools.tool_output import File, Link
+from agentfn.tools.workspaces.file_names import safe_name, safe_type
+from agentfn.tools.workspaces.file_records import find_record, free_name
+
+HIDDEN = ".hidden"  # no safe name starts with a dot, so no file of the task can be called this, or that:
+WORK = ".work"
+
+
+class FolderWorkspace:
+    """A `Workspace` in a plain folder: `root`, else a temporary one that goes when the workspace does.
+
+    Attached and produced files lie in `root` under their names. Files that lie there from the start are attached ones:
+    no tool's output replaces them. Tools of one turn share it, each in its own thread.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = (root or Path(tempfile.mkdtemp(prefix="task-"))).absolute()
+        if root is None:
+            weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._records: dict[str, FileRecord] = {}
+        for path in sorted(self.root.iterdir()):
+            if path.is_file() and safe_name(path.name) == path.name:
+                self._note(File(path.name, path), path.name, "attached")
+
+    @property
+    def folder(self) -> Path:
+        return self.root / WORK
+
+    @property
+    def files(self) -> tuple[FileRecord, ...]:
+        return tuple(self._records.values())
+
+    @property
+    def produced(self) -> tuple[FileInfo, ...]:
+        return tuple(record for record in self._records.values() if record.origin == "produced")
+
+    def local(self, name: str) -> Path:
+        return self.root / find_record(self._records, name).key
+
+    def keep(self, file: File, *, hidden: bool = False) -> FileRecord:
+        return self._store(file, "hidden" if hidden else "produced")
+
+    def link(self, link: Link) -> FileRecord:
+        with self._lock:
+            name = free_name(self._records, safe_name(link.name), "produced")
+            kind = safe_type(link.media_type or File(name, b"").kind)
+            self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
+            return self._records[name]
+
+    def attach(self, file: File | Path) -> FileRecord:
+        """A copy of the file, as if it had come with a message."""
+        return self._store(file if isinstance(file, File) else File(file.name, file), "attached")
+
+    def _store(self, file: File, origin: Origin) -> FileRecord:
+        content = file.read()
+        with self._lock:
+            name = free_name(self._records, safe_name(file.name), origin)
+            path = self.root / HIDDEN / name if origin == "hidden" else self.root / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+            return self._note(File(name, path, file.kind), str(path.relative_to(self.root)), origin)
+
+    def _note(self, file: File, key: str, origin: Origin) -> FileRecord:
+        record = FileRecord(file.name, safe_type(file.kind), file.size, origin, key)
+        self._records[file.name] = record
+        return record
