@@ -17,12 +17,12 @@ from moto.core.botocore_stubber import BotocoreStubber
 
 from agentfn import Agent, Deadline, tool
 from agentfn.files import Bucket, TaskFiles
-from agentfn.loop import Loop, LoopLimits
+from agentfn.loop import AgentLoop, LoopLimits
 from agentfn.models import Prompt, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
 from agentfn.testing.scripted import ScriptedModel
-from agentfn.tools.execution import Slots
+from agentfn.tools.execution import ConcurrencyLimiter
 
 
 @tool(idempotent=True)
@@ -49,15 +49,15 @@ def alone(steps: int) -> float:
         raise AssertionError("nothing is stored")
 
     with TaskFiles(Bucket(no_bucket, "none", 60), "none/") as files:
-        loop = Loop(
+        loop = AgentLoop(
             model=model_of(steps),
             tools=AGENT.registry,
-            system="",
+            system_prompt="",
             workspace=files,
             deadline=Deadline.after(600),
-            slots=Slots(16),
+            limiter=ConcurrencyLimiter(16),
             task_id="bench",
-            limits=LoopLimits(steps=steps + 1, repeats=100),
+            limits=LoopLimits(max_steps=steps + 1, max_repeats=100),
         )
         started = time.perf_counter()
         result = asyncio.run(loop.run([Turn("user", "Go!")]))

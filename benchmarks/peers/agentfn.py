@@ -4,9 +4,9 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentfn.loop import Loop, LoopLimits
+from agentfn.loop import AgentLoop, LoopLimits
 from agentfn.models import Call, Prompt, Reply, Turn
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 
 
 class Scripted:
@@ -31,5 +31,5 @@ class Scripted:
 
 
 def agent(look: Callable[..., Any], rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[Any]]:
-    loop = Loop(Scripted(rounds, calls, seconds), Registry([look]), limits=LoopLimits(steps=100, repeats=100))
+    loop = AgentLoop(Scripted(rounds, calls, seconds), ToolRegistry([look]), limits=LoopLimits(max_steps=100, max_repeats=100))
     return lambda: loop.run([Turn("user", "Go")])

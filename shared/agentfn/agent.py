@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Protocol
 
 from agentfn.errors import ConfigurationError
 from agentfn.models import Model, Sampling
-from agentfn.tools import FileInfo, Outcome, Registry, Tool, Toolkit
+from agentfn.tools import FileInfo, NestedResult, ToolRegistry, Tool, Toolkit
 
-NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
-CLOCK = "It is {now:%A, %d %B %Y, %H:%M} ({zone})."
+NAME_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,39}")
+CURRENT_TIME_TEXT = "It is {now:%A, %d %B %Y, %H:%M} ({zone})."
 
 Instructions = str | Path | Callable[[str], str]
 
@@ -31,7 +31,7 @@ class Skill:
     public: bool = True
 
 
-class Work(Protocol):
+class TaskContext(Protocol):
     """A task in the hands of an agent: what `Agent.handle` and `Agent.execute_skill` work with."""
 
     @property
@@ -48,10 +48,10 @@ class Work(Protocol):
     @property
     def files(self) -> tuple[FileInfo, ...]: ...
 
-    def play(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Any]:
+    def run_stream(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Any]:
         """The loop over the task's transcript, as events. `tools` narrows it to those names."""
 
-    async def run(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
+    async def run_nested(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
         """An inner loop, journaled under its own name, which is its alone in the task. Several may run at once.
 
         When the task goes on in another run, `handle` is called again from its start: a loop that was finished gives
@@ -91,7 +91,7 @@ class Agent:
     input_modes: Sequence[str] = ("text/plain", "application/json", "application/octet-stream")
     output_modes: Sequence[str] = ("text/plain", "application/octet-stream")
 
-    _names: ClassVar[frozenset[str]] = frozenset(
+    _field_names: ClassVar[frozenset[str]] = frozenset(
         {
             "name",
             "description",
@@ -109,20 +109,20 @@ class Agent:
     )
 
     def __init__(self, **declared: Any) -> None:
-        unknown = declared.keys() - self._names
+        unknown = declared.keys() - self._field_names
         if unknown:
-            raise ConfigurationError(f"an agent has no {', '.join(sorted(unknown))}; it has {_list(self._names)}")
+            raise ConfigurationError(f"an agent has no {', '.join(sorted(unknown))}; it has {_join_sorted(self._field_names)}")
         for name, value in declared.items():
             setattr(self, name, value)
         written = inspect.getattr_static(self, "instructions")
         if inspect.isfunction(written) and len(inspect.signature(written).parameters) == 1:
             self.instructions = written  # a function that a subclass names, not a method of it
-        self.registry = Registry(self.tools)
+        self.registry = ToolRegistry(self.tools)
         self._check()
 
-    def system(self, now: datetime) -> str:
+    def system_prompt(self, now: datetime) -> str:
         """The system prompt at `now`, which must have a time zone. Raises ConfigurationError for a missing file."""
-        clock = CLOCK.format(now=now, zone=now.tzname())
+        clock = CURRENT_TIME_TEXT.format(now=now, zone=now.tzname())
         default = f"{self.registry.instructions}\n\n{clock}".strip()
         match self.instructions:
             case Path() as path:
@@ -133,7 +133,7 @@ class Agent:
                 return make(default)
         return f"{text.strip()}\n\n{default}".strip()
 
-    async def handle(self, task: Work) -> AsyncGenerator[Any]:
+    async def handle(self, task: TaskContext) -> AsyncGenerator[Any]:
         """How the agent does a task: by default, the skill that its message names. Override it to do otherwise.
 
         Yields events: those of `task.play()`, `task.progress(…)`, and last `task.completed(…)` or a loop's Final. It is
@@ -143,21 +143,21 @@ class Agent:
             async for event in events:
                 yield event
 
-    async def execute_skill(self, skill_id: str, message: str, task: Work) -> AsyncGenerator[Any]:
+    async def execute_skill(self, skill_id: str, message: str, task: TaskContext) -> AsyncGenerator[Any]:
         """How the agent does one skill: by default, the loop with all its tools. Override it to do otherwise.
 
         `skill_id` is empty where neither the message nor a router names one. Yields the loop's events; the last one is
         a Final.
         """
-        async with contextlib.aclosing(task.play()) as events:
+        async with contextlib.aclosing(task.run_stream()) as events:
             async for event in events:
                 yield event
 
-    def skill(self, skill_id: str) -> Skill | None:
+    def find_skill(self, skill_id: str) -> Skill | None:
         return next((skill for skill in self.skills if skill.id == skill_id), None)
 
     def _check(self) -> None:
-        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
+        if not isinstance(self.name, str) or not NAME_PATTERN.fullmatch(self.name):
             raise ConfigurationError(
                 f"an agent's name is lower-case letters, digits and -, at most 40, not {self.name!r}"
             )
@@ -167,8 +167,8 @@ class Agent:
             raise ConfigurationError(f"agent {self.name}: there is no file {self.instructions} for its instructions")
         ids = [skill.id for skill in self.skills]
         if len(ids) != len(set(ids)):
-            raise ConfigurationError(f"agent {self.name}: two skills have the same id among {_list(ids)}")
+            raise ConfigurationError(f"agent {self.name}: two skills have the same id among {_join_sorted(ids)}")
 
 
-def _list(names: Iterable[str]) -> str:
+def _join_sorted(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))

@@ -31,12 +31,12 @@ class Deadline:
         return cls(clock() + seconds, clock)
 
     @classmethod
-    def of(
+    def from_lambda_context(
         cls,
         context: LambdaContext,
         *,
-        reserve: float,
-        cap: float | None = None,
+        reserve_seconds: float,
+        max_seconds: float | None = None,
         clock: Clock = time.monotonic,
     ) -> "Deadline":
         """The deadline of a Lambda invocation.
@@ -45,18 +45,18 @@ class Deadline:
         counted from now: API Gateway answers 504 after 29 s while the function runs on.
         """
         left = context.get_remaining_time_in_millis() / 1000
-        if cap is not None:
-            left = min(left, cap)
-        return cls.after(max(0.0, left - reserve), clock)
+        if max_seconds is not None:
+            left = min(left, max_seconds)
+        return cls.after(max(0.0, left - reserve_seconds), clock)
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds left; never negative."""
         return max(0.0, self.at - self.clock())
 
-    def clip(self, seconds: float) -> float:
+    def limit(self, seconds: float) -> float:
         """`seconds`, or what is left where that is less."""
-        return min(seconds, self.left())
+        return min(seconds, self.remaining())
 
     @property
     def passed(self) -> bool:
-        return self.left() <= 0
+        return self.remaining() <= 0

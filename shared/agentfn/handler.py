@@ -16,8 +16,8 @@ from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import StorageError
 from agentfn.files import Fetcher
 from agentfn.gateway import Event, address, is_http, is_queue, is_sweep, settled
-from agentfn.runs.executor_engine import Executing
-from agentfn.runs.work_queue import Announcement, Continuation, read_message
+from agentfn.runs.executor_engine import ExecutorEngine
+from agentfn.runs.work_queue import PushJob, Continuation, parse_message
 from agentfn.settings import Settings
 from agentfn.starting import get_ready
 from agentfn.store.pushes import Pushes
@@ -42,9 +42,9 @@ def serve(
 
     Reads the environment once. Raises ConfigurationError, naming the variable, where something needed is not there.
     """
-    executing = Executing(executor, repeatable) if executor is not None else None
+    executing = ExecutorEngine(executor, repeatable) if executor is not None else None
     doors = Doors(agent, settings or Settings.load(os.environ), executing)
-    get_ready(None if executing else doors._runner.model)
+    get_ready(None if executing else doors._runner.get_model)
     return doors
 
 
@@ -54,7 +54,7 @@ class Doors:
     One event loop serves them all for as long as the process lives: async clients are bound to the loop they began in.
     """
 
-    def __init__(self, agent: Agent, settings: Settings, executor: Executing | None = None) -> None:
+    def __init__(self, agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> None:
         logger.append_keys(agent=agent.name)
         self._made_of = agent, settings, executor
         self._settings = settings
@@ -141,7 +141,7 @@ class Doors:
         failures = []
         for record in event["Records"]:
             try:
-                message = read_message(record)
+                message = parse_message(record)
             except (ValueError, KeyError, TypeError):
                 logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
                 continue
@@ -149,15 +149,15 @@ class Doors:
                 failures.append({"itemIdentifier": message.message_id})
         return {"batchItemFailures": failures}
 
-    async def _done(self, message: Continuation | Announcement, context: LambdaContext) -> bool:
+    async def _done(self, message: Continuation | PushJob, context: LambdaContext) -> bool:
         try:
-            if isinstance(message, Announcement):
+            if isinstance(message, PushJob):
                 await self._delivering.deliver(message, self._deadline(context))
             else:
                 await self._runner.resume(message, self._deadline(context))
         except (BotoCoreError, ClientError):
             logger.exception("AWS failed; the queue brings the message back", task_id=message.task_id)
-            await self._runner.put_back(message)
+            await self._runner.release_message(message)
             return False
         except StorageError as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one
             logger.error("not resumed: %s", error, task_id=message.task_id)
@@ -165,4 +165,4 @@ class Doors:
         return True
 
     def _deadline(self, context: LambdaContext) -> Deadline:
-        return Deadline.of(context, reserve=self._settings.reserve_seconds)
+        return Deadline.from_lambda_context(context, reserve_seconds=self._settings.reserve_seconds)

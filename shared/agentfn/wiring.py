@@ -12,26 +12,26 @@ from agentfn.agent import Agent
 from agentfn.errors import ConfigurationError
 from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
-from agentfn.loop.loop_limits import RESERVED, Patience
+from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES, RetryPolicy
 from agentfn.models import Model
 from agentfn.models.choosing import opening
-from agentfn.runs.executor_engine import Executing
+from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
-from agentfn.runs.work_queue import Announcement, Continuations, DeadLetters
+from agentfn.runs.work_queue import PushJob, WorkQueue, DeadLetterQueue
 from agentfn.settings import Settings
 from agentfn.store import Head, Table, Tasks
 from agentfn.store.payload import Payloads
 from agentfn.telemetry import logger
-from agentfn.tools import Registry
-from agentfn.tools.execution import Slots, ToolLimits
+from agentfn.tools import ToolRegistry
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
     from agentfn.a2a.jwt import SignedTokens
     from agentfn.a2a.keyset import Fetch
-    from agentfn.mcp import ToolServer
+    from agentfn.mcp import McpServer
 
 SOON = 1.0  # seconds
 NO_MODEL = (
@@ -40,16 +40,16 @@ NO_MODEL = (
 )
 
 
-def runner_for(agent: Agent, settings: Settings, executor: Executing | None = None) -> Runner:
+def runner_for(agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> Runner:
     """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
-    if RESERVED & {tool.name for tool in agent.registry}:
-        from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
+    if LIFECYCLE_TOOL_NAMES & {tool.name for tool in agent.registry}:
+        from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 
-        Registry([*LIFECYCLE, *agent.registry])  # which says what is wrong
+        ToolRegistry([*LIFECYCLE_TOOLS, *agent.registry])  # which says what is wrong
     bucket = Bucket(_s3, settings.bucket, settings.link_seconds)
     table = Table(lambda: client("dynamodb"), settings.table)
     tasks = Tasks(table, Payloads(bucket), agent.name, settings.task_days)
-    queue = Continuations(lambda: client("sqs"), settings.queue_url)
+    queue = WorkQueue(lambda: client("sqs"), settings.queue_url)
     tasks.announce = functools.partial(_announce, queue, tasks.clock)
     return Runner(
         agent=agent,
@@ -57,22 +57,22 @@ def runner_for(agent: Agent, settings: Settings, executor: Executing | None = No
         tasks=tasks,
         bucket=bucket,
         queue=queue,
-        model=functools.cache(model_for(agent, settings) if executor is None else _no_model),
+        get_model=functools.cache(model_for(agent, settings) if executor is None else _no_model),
         limits=limits_of(settings),
-        slots=Slots(settings.max_process_tools),
-        executor=executor,
-        router=router_for(agent, settings) if executor is None else None,
+        limiter=ConcurrencyLimiter(settings.max_process_tools),
+        engine=executor,
+        get_router_model=router_for(agent, settings) if executor is None else None,
     )
 
 
-async def _announce(queue: Continuations, clock: Callable[[], float], head: Head) -> None:
+async def _announce(queue: WorkQueue, clock: Callable[[], float], head: Head) -> None:
     """Before the write that it is for, which it waits for a moment."""
-    await queue.send(Announcement(head.owner, head.task.id, head.version, clock()), SOON)
+    await queue.send(PushJob(head.owner, head.task.id, head.version, clock()), SOON)
 
 
 def sweep_for(runner: Runner) -> Sweep:
     url = runner.settings.dead_letters_url
-    return Sweep(runner, DeadLetters(lambda: client("sqs"), url) if url else None)
+    return Sweep(runner, DeadLetterQueue(lambda: client("sqs"), url) if url else None)
 
 
 def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
@@ -143,36 +143,36 @@ def keys_for(settings: Settings) -> KeyRing | None:
     return None
 
 
-def tools_for(runner: Runner) -> "ToolServer | None":
+def tools_for(runner: Runner) -> "McpServer | None":
     """The MCP server, where it is switched on. Raises ConfigurationError where its packages are missing."""
     if not runner.settings.mcp:
         return None
-    if runner.executor is not None:
+    if runner.engine is not None:
         logger.warning("AGENTFN_MCP is on, but agent %s has an executor, which has no use for tools", runner.agent.name)
         return None
-    from agentfn.mcp import ToolServer
+    from agentfn.mcp import McpServer
 
-    return ToolServer(runner)
+    return McpServer(runner)
 
 
 def limits_of(settings: Settings) -> LoopLimits:
     tools = ToolLimits(
-        seconds=settings.tool_seconds,
+        timeout_seconds=settings.tool_seconds,
         wait_seconds=settings.tool_wait_seconds,
-        argument_chars=settings.max_argument_chars,
-        output_chars=settings.max_output_chars,
-        parallel=settings.max_parallel_tools,
+        max_argument_chars=settings.max_argument_chars,
+        max_output_chars=settings.max_output_chars,
+        max_parallel_calls=settings.max_parallel_tools,
     )
-    patience = Patience(settings.model_seconds, settings.model_retries)
+    patience = RetryPolicy(settings.model_seconds, settings.model_retries)
     return LoopLimits(
-        steps=settings.max_steps,
-        tokens=settings.max_tokens,
-        cost=settings.max_cost,
-        history_chars=settings.max_history_chars,
-        history_tokens=settings.max_history_tokens,
-        repeats=settings.max_repeats,
-        nudges=settings.max_nudges,
-        patience=patience,
+        max_steps=settings.max_steps,
+        max_total_tokens=settings.max_tokens,
+        max_cost=settings.max_cost,
+        max_history_chars=settings.max_history_chars,
+        max_history_tokens=settings.max_history_tokens,
+        max_repeats=settings.max_repeats,
+        max_retry_prompts=settings.max_nudges,
+        retry_policy=patience,
         tools=tools,
     )
 

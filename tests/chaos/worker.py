@@ -32,11 +32,11 @@ def hurry() -> None:
 
     Settings, as the lease, are made short by the environment; see `surroundings`.
     """
-    sweep.SLACK = 5.0
-    sweep.REST = 20.0
+    sweep.ABANDONED_AFTER_SECONDS = 5.0
+    sweep.RECHECK_AFTER_SECONDS = 20.0
     sending.INSURANCE_SLACK = 1.0
-    work_queue.YOUNG = 20.0
-    runner.WATCH_SECONDS = 1.0
+    work_queue.MAX_WRITE_LAG_SECONDS = 20.0
+    runner.WATCH_INTERVAL_SECONDS = 1.0
 
 
 class KnownRunner(runner.Runner):

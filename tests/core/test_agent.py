@@ -47,12 +47,12 @@ def by_keywords(**changes: Any) -> Agent:
 
 def test_keywords_and_a_subclass_give_the_same_agent() -> None:
     one, other = Clerk(), by_keywords()
-    names = Agent._names
+    names = Agent._field_names
     assert {name: getattr(one, name) for name in names} == {name: getattr(other, name) for name in names}
-    assert one.system(NOON) == other.system(NOON)
+    assert one.system_prompt(NOON) == other.system_prompt(NOON)
     assert one.registry.declarations() == other.registry.declarations()
-    assert one.skill("weather") == other.skill("weather") == SKILL
-    assert one.skill("none") is None
+    assert one.find_skill("weather") == other.find_skill("weather") == SKILL
+    assert one.find_skill("none") is None
 
 
 def test_a_keyword_goes_before_what_the_subclass_says_and_changes_no_other_agent() -> None:
@@ -100,11 +100,11 @@ def test_instructions_that_are_no_file_are_refused_at_once(tmp_path: Path, name:
 def test_a_text_or_a_file_is_put_before_the_date_the_time_and_the_zone(tmp_path: Path) -> None:
     file = tmp_path / "instructions.md"
     file.write_text("Sei höflich. {now} stays.\n\n", encoding="utf-8")
-    assert by_keywords(instructions=file).system(NOON) == f"Sei höflich. {{now}} stays.\n\n{CLOCK}"
-    assert by_keywords().system(NOON) == f"You are a clerk.\n\n{CLOCK}"
-    assert by_keywords(instructions="").system(NOON) == CLOCK
+    assert by_keywords(instructions=file).system_prompt(NOON) == f"Sei höflich. {{now}} stays.\n\n{CLOCK}"
+    assert by_keywords().system_prompt(NOON) == f"You are a clerk.\n\n{CLOCK}"
+    assert by_keywords(instructions="").system_prompt(NOON) == CLOCK
     there = NOON.astimezone(ZoneInfo("Europe/Berlin"))
-    assert by_keywords(instructions="").system(there) == "It is Monday, 09 March 2026, 13:05 (CET)."
+    assert by_keywords(instructions="").system_prompt(there) == "It is Monday, 09 March 2026, 13:05 (CET)."
 
 
 class Named(Clerk):
@@ -132,7 +132,7 @@ class Static(Clerk):
     ids=["keyword", "subclass", "static", "method", "replaced"],
 )
 def test_a_function_does_with_the_default_as_it_likes(make: Callable[[], Agent], text: str) -> None:
-    assert make().system(NOON) == text
+    assert make().system_prompt(NOON) == text
 
 
 def test_a_skill_is_done_by_the_loop_unless_the_agent_says_otherwise() -> None:

@@ -30,13 +30,13 @@ class Invocation(LambdaContext):
 def test_time_runs_down_to_nothing_and_not_below() -> None:
     watch = Watch()
     deadline = Deadline.after(10, watch)
-    assert (deadline.left(), deadline.passed) == (10, False)
+    assert (deadline.remaining(), deadline.passed) == (10, False)
     watch.now += 4
-    assert deadline.left() == 6
+    assert deadline.remaining() == 6
     watch.now += 6
-    assert (deadline.left(), deadline.passed) == (0, True)
+    assert (deadline.remaining(), deadline.passed) == (0, True)
     watch.now += 1000
-    assert (deadline.left(), deadline.passed) == (0, True)
+    assert (deadline.remaining(), deadline.passed) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -55,16 +55,16 @@ def test_time_runs_down_to_nothing_and_not_below() -> None:
 def test_an_invocation_works_until_its_reserve_or_its_callers_patience(
     millis: int, reserve: float, cap: float | None, left: float
 ) -> None:
-    deadline = Deadline.of(Invocation(millis), reserve=reserve, cap=cap, clock=Watch())
-    assert deadline.left() == left
+    deadline = Deadline.from_lambda_context(Invocation(millis), reserve_seconds=reserve, max_seconds=cap, clock=Watch())
+    assert deadline.remaining() == left
 
 
 def test_what_takes_longer_than_is_left_is_clipped() -> None:
     watch = Watch()
     deadline = Deadline.after(10, watch)
-    assert (deadline.clip(3), deadline.clip(30)) == (3, 10)
+    assert (deadline.limit(3), deadline.limit(30)) == (3, 10)
     watch.now += 60
-    assert deadline.clip(3) == 0
+    assert deadline.limit(3) == 0
 
 
 @given(st.integers(-(10**7), 10**7), st.floats(0, 1000), st.none() | st.floats(0, 1000), st.floats(0, 10**6))
@@ -72,8 +72,8 @@ def test_a_deadline_never_lies_beyond_the_invocation(
     millis: int, reserve: float, cap: float | None, passed: float
 ) -> None:
     watch = Watch(0.0)
-    deadline = Deadline.of(Invocation(millis), reserve=reserve, cap=cap, clock=watch)
-    assert 0 <= deadline.left() <= max(0, millis / 1000)
+    deadline = Deadline.from_lambda_context(Invocation(millis), reserve_seconds=reserve, max_seconds=cap, clock=watch)
+    assert 0 <= deadline.remaining() <= max(0, millis / 1000)
     watch.now += passed
-    assert 0 <= deadline.clip(5) <= 5
-    assert deadline.passed == (deadline.left() == 0)
+    assert 0 <= deadline.limit(5) <= 5
+    assert deadline.passed == (deadline.remaining() == 0)

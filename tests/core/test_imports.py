@@ -10,8 +10,8 @@ import pytest
 
 from agentfn.local.aws import Resources
 from agentfn.local.embedded import REGION, EmbeddedAws
-from agentfn.loop.loop_limits import RESERVED
-from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
+from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES
+from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 
 # What development alone brings, and what httpx and sse-starlette import where it is there.
 AS_DEPLOYED = """
@@ -126,4 +126,4 @@ assert not gc.isenabled(), "whoever had switched it off keeps it off"
 
 def test_the_names_that_no_agent_s_tool_may_have_are_those_of_the_loop_s_own() -> None:
     """They are written down twice, so that an agent can be checked before its loop is imported."""
-    assert set(LIFECYCLE.names) == RESERVED
+    assert set(LIFECYCLE_TOOLS.names) == LIFECYCLE_TOOL_NAMES

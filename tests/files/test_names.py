@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentfn.files import safe_name
-from agentfn.tools.workspaces.file_names import disposition, safe_type
+from agentfn.files import sanitize_file_name
+from agentfn.tools.workspaces.file_names import content_disposition, sanitize_media_type
 
 ANY = st.text(st.characters(), max_size=400)  # surrogates too
 
@@ -35,13 +35,13 @@ NAMES = [
 
 @pytest.mark.parametrize(("name", "safe"), NAMES)
 def test_a_name_is_reduced_to_what_can_be_shown(name: str, safe: str) -> None:
-    assert safe_name(name) == safe
+    assert sanitize_file_name(name) == safe
 
 
 def test_a_long_name_keeps_its_kind() -> None:
-    assert safe_name("a" * 500 + ".pdf") == "a" * 196 + ".pdf"
-    assert safe_name("a." + "b" * 500) == "a." + "b" * 198
-    assert safe_name("漢" * 300 + ".csv").endswith("漢.csv")
+    assert sanitize_file_name("a" * 500 + ".pdf") == "a" * 196 + ".pdf"
+    assert sanitize_file_name("a." + "b" * 500) == "a." + "b" * 198
+    assert sanitize_file_name("漢" * 300 + ".csv").endswith("漢.csv")
 
 
 @given(ANY)
@@ -50,7 +50,7 @@ def test_a_long_name_keeps_its_kind() -> None:
 @example("a" * 199 + " .txt")
 @example("x" + "\u00a0" * 300 + ".pdf")
 def test_any_name_is_one_that_a_folder_takes_and_stays_as_it_is(name: str) -> None:
-    safe = safe_name(name)
+    safe = sanitize_file_name(name)
     assert safe
     assert Path(safe).name == safe
     assert len(safe.encode()) <= 255
@@ -58,7 +58,7 @@ def test_any_name_is_one_that_a_folder_takes_and_stays_as_it_is(name: str) -> No
     assert '"' not in safe
     assert safe == safe.strip()
     assert not safe.startswith(".")
-    assert safe_name(safe) == safe
+    assert sanitize_file_name(safe) == safe
 
 
 def parsed(header: str) -> str:
@@ -71,18 +71,18 @@ def parsed(header: str) -> str:
 
 
 def test_a_disposition_has_an_ascii_fallback_and_the_name_itself() -> None:
-    header = disposition("résumé 2026.pdf", "application/octet-stream")
+    header = content_disposition("résumé 2026.pdf", "application/octet-stream")
     assert header == "attachment; filename=\"resume 2026.pdf\"; filename*=UTF-8''r%C3%A9sum%C3%A9%202026.pdf"
 
 
 @pytest.mark.parametrize("kind", ["text/html", "image/svg+xml", "application/javascript", "", "text/plain; charset=x"])
 def test_what_a_browser_might_run_is_an_attachment(kind: str) -> None:
-    assert disposition("a", kind).startswith("attachment; ")
+    assert content_disposition("a", kind).startswith("attachment; ")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "image/png", "application/pdf"])
 def test_what_is_safe_to_show_is_shown(kind: str) -> None:
-    assert disposition("a", kind).startswith("inline; ")
+    assert content_disposition("a", kind).startswith("inline; ")
 
 
 @given(ANY)
@@ -90,7 +90,7 @@ def test_what_is_safe_to_show_is_shown(kind: str) -> None:
 @example("100%.txt")
 @example("a\\b;c'd")
 def test_no_name_gets_out_of_its_header(name: str) -> None:
-    header = disposition(name, "text/plain")
+    header = content_disposition(name, "text/plain")
     assert header.isascii()
     assert header.isprintable()
     match = re.fullmatch(r"inline; filename=\"([^\"\\]+)\"; filename\*=UTF-8''([\w.~%-]*)", header, re.ASCII)
@@ -98,9 +98,9 @@ def test_no_name_gets_out_of_its_header(name: str) -> None:
     assert unquote(match[2], errors="strict") == name.encode("utf-8", "replace").decode()
 
 
-@given(st.text().map(safe_name))
+@given(st.text().map(sanitize_file_name))
 def test_a_safe_name_is_read_back_as_it_was(name: str) -> None:
-    header = disposition(name, "text/plain")
+    header = content_disposition(name, "text/plain")
     assert unquote(header.rsplit("''", 1)[1]) == name
     assert parsed(header)
 
@@ -109,11 +109,11 @@ def test_a_safe_name_is_read_back_as_it_was(name: str) -> None:
     "kind", ["text/plain", "image/svg+xml", "text/csv; charset=utf-8", "application/vnd.x-y.z+json"]
 )
 def test_a_media_type_stays(kind: str) -> None:
-    assert safe_type(kind) == kind
+    assert sanitize_media_type(kind) == kind
 
 
 @pytest.mark.parametrize(
     "kind", ["", "text", "text/", "/x", "text/plain\r\nA: b", "text/plain\n", "é/x", "a/b; c", "a/b/c"]
 )
 def test_what_is_no_media_type_is_bytes(kind: str) -> None:
-    assert safe_type(kind) == "application/octet-stream"
+    assert sanitize_media_type(kind) == "application/octet-stream"

@@ -26,7 +26,7 @@ from agentfn.files.source import read_source
 from agentfn.gateway import settled
 from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
 from agentfn.testing.stage import headers_of
-from agentfn.tools.workspaces.file_names import disposition, safe_name, safe_type
+from agentfn.tools.workspaces.file_names import content_disposition, sanitize_file_name, sanitize_media_type
 from hostile import garbage
 from hostile.garbage import bodies, events, paths
 
@@ -210,12 +210,12 @@ def test_a_body_is_read_or_said_to_be_unreadable(body: str | bytes | None) -> No
     st.text(max_size=300) | st.sampled_from(garbage.STRANGE), st.sampled_from(["text/csv", "application/pdf", "a/b"])
 )
 def test_no_name_of_a_file_gets_out_of_its_header(name: str, kind: str) -> None:
-    said = disposition(safe_name(name), kind)
+    said = content_disposition(sanitize_file_name(name), kind)
     assert said.isascii()
     assert said.isprintable()
     assert said.count('"') == 2
     found = called(said, "http://a.test/", kind)
-    assert found == safe_name(name)
+    assert found == sanitize_file_name(name)
 
 
 PIECES = [
@@ -245,8 +245,8 @@ def test_a_data_uri_is_a_file_with_a_safe_name_or_refused(tail: str, name: str) 
         file = read_source("data:" + tail, name=name, limit=1_000)
     except FileRefused:
         return
-    assert file.name == safe_name(file.name)
-    assert safe_type(file.media_type) == file.media_type
+    assert file.name == sanitize_file_name(file.name)
+    assert sanitize_media_type(file.media_type) == file.media_type
 
 
 @fuzz(200)

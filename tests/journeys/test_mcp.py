@@ -21,7 +21,7 @@ import requests
 from agentfn import Agent, Context, File, InputFile, Output, Toolkit, tool
 from agentfn.testing import LambdaContext, ScriptedModel, Stage, http_event, rest_event
 from agentfn.testing.stage import headers_of
-from agentfn.tools import Paused
+from agentfn.tools import TaskSuspended
 from agentfn.wiring import client
 from conftest import Ledger
 from hostile.listener import Listener, Say, answer
@@ -62,7 +62,7 @@ def draw(context: Context, title: str = "chart.svg") -> Output:
 @tool(idempotent=True)
 def hide(context: Context) -> str:
     """Keeps a file for itself."""
-    context.workspace.keep(File("secret.txt", b"for the model"), hidden=True)
+    context.workspace.save_file(File("secret.txt", b"for the model"), hidden=True)
     return "hidden"
 
 
@@ -97,7 +97,7 @@ async def think(context: Context) -> str:
 @tool(idempotent=True)
 def wait() -> str:
     """Waits for another run."""
-    raise Paused
+    raise TaskSuspended
 
 
 @tool(idempotent=True)

@@ -12,7 +12,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from agentfn import Agent, tool
 from agentfn.models import Prompt, Reply, Usage
-from agentfn.runs.conversation import Words, fitted, size_of
+from agentfn.runs.conversation import Utterance, fit_to_budget, total_chars
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
 from agentfn.wiring import client
 from conftest import state_of, text_of
@@ -119,22 +119,22 @@ def test_the_newest_is_kept_and_a_long_answer_is_cut_with_a_note(play: Any) -> N
     assert 1_400 < len(two + long + three + short) <= 1_500
 
 
-def a_talk(*lengths: int) -> list[Words]:
+def a_talk(*lengths: int) -> list[Utterance]:
     roles: tuple[Literal["user", "assistant"], ...] = ("user", "assistant")
-    return [Words(roles[place % 2], "x" * length) for place, length in enumerate(lengths)]
+    return [Utterance(roles[place % 2], "x" * length) for place, length in enumerate(lengths)]
 
 
 @pytest.mark.parametrize("lengths", [(1, 1), (9_000, 3), (3, 9_000), (500, 500, 500, 500), (0, 0, 9_000, 1), ()])
 def test_what_is_kept_of_a_talk_fits_and_is_begun_by_the_user(lengths: tuple[int, ...]) -> None:
     talk = a_talk(*lengths)
     for room, most in itertools.product([0, 1, 199, 200, 399, 400, 401, 999, 1_000, 5_000, 10**6], [0, 1, 2, 3, 40]):
-        kept = fitted(talk, room, most)
+        kept = fit_to_budget(talk, room, most)
         assert len(kept) <= most
-        assert size_of(kept) <= room
+        assert total_chars(kept) <= room
         assert [words.role for words in kept] == [words.role for words in talk][len(talk) - len(kept) :]
         assert not kept or kept[0].role == "user"
         assert kept or not talk or most < 2 or room < 400
-        assert kept == talk or size_of(talk) > room or most < len(talk)
+        assert kept == talk or total_chars(talk) > room or most < len(talk)
 
 
 def test_files_of_earlier_tasks_can_be_opened_and_are_not_handed_over_again(play: Any) -> None:

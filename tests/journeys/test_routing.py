@@ -11,7 +11,7 @@ from a2a.server.events.event_queue import EventQueue
 from agentfn import Agent, Skill
 from agentfn.errors import ModelRefused, ModelUnavailable
 from agentfn.models import Reply, Usage
-from agentfn.runs.skill_router import named_in
+from agentfn.runs.skill_router import parse_skill_id
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls, pause
 from conftest import state_of, text_of
 from durable.reaper import Ward
@@ -113,7 +113,7 @@ def test_an_agent_of_one_skill_has_nothing_to_choose_from() -> None:
     ],
 )
 def test_an_answer_is_read_for_the_first_id_in_it(answer: str, skill: str) -> None:
-    assert named_in(answer, ["chart", "chart-map", "a+b", "sums"]) == skill
+    assert parse_skill_id(answer, ["chart", "chart-map", "a+b", "sums"]) == skill
 
 
 @pytest.mark.parametrize(

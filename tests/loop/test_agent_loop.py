@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentfn.errors import ModelRefused
-from agentfn.loop import Final, ModelTurn, Notice, Progress, Result, StepStarted, ToolCalled, ToolsFinished
+from agentfn.loop import LoopFinished, ModelTurn, Notice, Progress, LoopResult, StepStarted, ToolCallStarted, ToolsFinished
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from loop.workshop import HI, check_transcript, told
@@ -58,7 +58,7 @@ def test_who_stops_listening_leaves_nothing_running(player: Any, shop: Any) -> N
         await playing.aclose()
         return len(asyncio.all_tasks()) - 1
 
-    for kind in (StepStarted, ModelTurn, ToolCalled):
+    for kind in (StepStarted, ModelTurn, ToolCallStarted):
         assert asyncio.run(stop_at(kind)) == 0
     assert shop.done == []
 
@@ -91,8 +91,8 @@ def test_a_result_can_be_kept_copied_and_sent(player: Any) -> None:
     result = player.run(ScriptedModel(calls("draw"), Reply("Done.", usage=Usage(1, 2))))
     assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
     assert json.loads(json.dumps(result.to_json()))["files"][0]["name"] == "a.svg"
-    assert isinstance(result, Result)
-    assert str(Result("failed", "Why.")) == f"{result.__class__('failed', 'Why.')}" == "Why."
+    assert isinstance(result, LoopResult)
+    assert str(LoopResult("failed", "Why.")) == f"{result.__class__('failed', 'Why.')}" == "Why."
 
 
 def test_files_and_links_are_produced_and_told_to_the_model(player: Any, desk: Any) -> None:
@@ -179,7 +179,7 @@ def test_an_empty_answer_is_asked_for_again_and_remarked_on(player: Any) -> None
     assert ["Your reply was empty" in event.text for event in events if isinstance(event, Notice)] == [True] * 2
     assert model.prompts[1].turns[-1].text.startswith("Your reply was empty")
     final = events[-1]
-    assert isinstance(final, Final)
+    assert isinstance(final, LoopFinished)
     assert (final.result.status, final.result.finish_reason) == ("failed", "empty_answer")
     assert (final.result.usage.total, len(final.result.transcript)) == (23, 2)
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from agentfn import Context, tool
-from agentfn.loop.tool_calls.approval import read_verdict
+from agentfn.loop.tool_calls.approval import parse_decision
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 from loop.workshop import HI, check_transcript, told
 
 
@@ -18,7 +18,7 @@ class Till:
 
     def __init__(self) -> None:
         self.done: list[str] = []
-        self.tools = Registry([self._pay(), self._look()])
+        self.tools = ToolRegistry([self._pay(), self._look()])
 
     def _pay(self) -> Any:
         @tool(approval=True)
@@ -146,4 +146,4 @@ def test_approval_works_for_actions_too(player: Any, till: Till) -> None:
     "text", ["", "   ", "nope", "please", "it", "[]", "5", "null", "{}", '{"reason": "x"}', "false"]
 )
 def test_only_a_clear_yes_is_one(text: str) -> None:
-    assert not read_verdict(text).approved
+    assert not parse_decision(text).approved

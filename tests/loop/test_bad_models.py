@@ -10,13 +10,13 @@ import pytest
 
 from agentfn import Deadline, tool
 from agentfn.errors import ModelRefused, ModelUnavailable
-from agentfn.loop import Event, Loop, LoopLimits, ModelTurn, Notice, TextDelta
-from agentfn.loop.model_retry import Patience
+from agentfn.loop import LoopEvent, AgentLoop, LoopLimits, ModelTurn, Notice, TextDelta
+from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.models.litellm import load
 from agentfn.models.messages import messages
 from agentfn.testing import ScriptedModel, calls, stream
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 from loop.misbehaving import HALF, IDS, NAMES, TEXTS, Tongue, action, closes, without_end
 from loop.workshop import HI, check_transcript, told
 from stubs.rules import faults
@@ -165,11 +165,11 @@ def test_arguments_however_deep_go_through_every_door(player: Any, tongue: Tongu
 
     deep = '{"what": ' + "[" * depth + "]" * depth + "}"
     model = ScriptedModel(tongue.call("pay", deep), tongue.answer("Done."))
-    asked = player.run(model, protocol=tongue.protocol, tools=Registry([pay]))
+    asked = player.run(model, protocol=tongue.protocol, tools=ToolRegistry([pay]))
     assert asked.status == "input_required"
     assert len(asked.text) < 200_000
     yes = Turn("user", "yes")
-    result = player.run(model, *asked.transcript, yes, protocol=tongue.protocol, tools=Registry([pay]))
+    result = player.run(model, *asked.transcript, yes, protocol=tongue.protocol, tools=ToolRegistry([pay]))
     assert (result.text, kinds(result)) == ("Done.", ["paid"])
 
 
@@ -414,7 +414,7 @@ ANSWERS: dict[str, tuple[list[Any], str]] = {
 }
 
 
-def screens(events: list[Event]) -> list[tuple[str, str]]:
+def screens(events: list[LoopEvent]) -> list[tuple[str, str]]:
     """Of each turn: what a reader has on his screen when it is told, and the turn's text."""
     screen, seen = "", []
     for event in events:
@@ -542,7 +542,7 @@ async def fine() -> Reply:
 
 
 def ask_door(door: Door) -> Any:
-    return asyncio.run(Loop(door, limits=LoopLimits(patience=Patience(0.1, retries=1))).run([HI]))
+    return asyncio.run(AgentLoop(door, limits=LoopLimits(retry_policy=RetryPolicy(0.1, max_retries=1))).run([HI]))
 
 
 def test_an_error_that_is_no_models_is_a_fault_in_the_code_and_passes_through_the_loop() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from agentfn.errors import ModelTooLong
 from agentfn.loop import LoopLimits, Notice
-from agentfn.loop.agent_loop import Loop
-from agentfn.loop.history_window import budget, trimmed
+from agentfn.loop.agent_loop import AgentLoop
+from agentfn.loop.history_window import char_budget, trim_history
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from loop.workshop import check_transcript
@@ -40,7 +40,7 @@ ASKED = Turn("user", "What is it?")
 def test_what_is_left_is_a_whole_transcript_that_begins_with_the_user_and_keeps_what_he_asked_last(
     turns: list[Turn], chars: int
 ) -> None:
-    kept = trimmed(turns, chars)
+    kept = trim_history(turns, chars)
     check_transcript(kept)
     assert kept[0].role == "user"
     assert any(turn.text.endswith(ASKED.text) for turn in kept if turn.role == "user")
@@ -51,28 +51,28 @@ def test_what_is_left_is_a_whole_transcript_that_begins_with_the_user_and_keeps_
 
 def test_a_transcript_within_its_budget_is_shown_as_it_is() -> None:
     turns = [ASKED, *steps(3)]
-    assert trimmed(turns, 10_000) == turns
+    assert trim_history(turns, 10_000) == turns
 
 
 def test_the_start_of_what_is_shown_stays_the_same_for_many_steps_so_that_caches_hold() -> None:
-    starts = [trimmed([ASKED, *steps(count)], 20_000)[1].calls[0].id for count in range(60, 200)]
+    starts = [trim_history([ASKED, *steps(count)], 20_000)[1].calls[0].id for count in range(60, 200)]
     assert starts == sorted(starts, key=lambda name: int(name[1:]))
     assert len(set(starts)) <= 12
 
 
 def test_a_limit_in_tokens_goes_by_what_the_provider_counted() -> None:
     counted = Turn("assistant", "So.", usage=Usage(prompt=1_000, completion=5))
-    assert budget([Turn("user", "z" * 2_000), counted], 100_000, 500) == 1_000
-    assert budget([ASKED], 100_000, 500) == 1_500
-    assert budget([ASKED], 100, 500) == 100
-    assert budget([ASKED], 100_000, None) == 100_000
+    assert char_budget([Turn("user", "z" * 2_000), counted], 100_000, 500) == 1_000
+    assert char_budget([ASKED], 100_000, 500) == 1_500
+    assert char_budget([ASKED], 100, 500) == 100
+    assert char_budget([ASKED], 100_000, None) == 100_000
 
 
 def test_a_loop_shows_no_more_than_its_limit_and_forgets_nothing(player: Any) -> None:
     model = ScriptedModel(*(calls("give", text="w" * 500) for _ in range(20)), "Done.")
     loop = player.loop(model)
-    limits = LoopLimits(history_chars=4_000, repeats=100)
-    result = asyncio.run(Loop(model, loop.tools, limits=limits).run([ASKED]))
+    limits = LoopLimits(max_history_chars=4_000, max_repeats=100)
+    result = asyncio.run(AgentLoop(model, loop.tools, limits=limits).run([ASKED]))
     assert max(sum(len(turn.text) for turn in prompt.turns) for prompt in model.prompts) < 5_000
     assert len(result.transcript) == 42
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn.loop import Notice
-from agentfn.loop.tool_protocols.json_extraction import objects_in
+from agentfn.loop.tool_protocols.json_extraction import find_json_objects
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
 from loop.workshop import HI, told
@@ -57,7 +57,7 @@ def test_nothing_is_guessed_where_a_text_is_broken_beyond_a_comma() -> None:
         "[" * 100_000,
         "{" * 5_000,
     ):
-        assert list(objects_in(text)) == []
+        assert list(find_json_objects(text)) == []
 
 
 def test_a_reply_without_an_action_is_nudged_and_then_taken_for_the_answer(player: Any) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from agentfn import Deadline, tool
 from agentfn.errors import ModelUnavailable
-from agentfn.loop import Loop, LoopLimits, StepStarted
-from agentfn.loop.model_retry import Patience
+from agentfn.loop import AgentLoop, LoopLimits, StepStarted
+from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls, pause
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
 from loop.workshop import HI, check_transcript, told
 
@@ -21,18 +21,18 @@ def look(number: int, **usage: Any) -> Reply:
     return Reply("", (Call("", "look", f'{{"at": "{number}"}}'),), Usage(**usage), finish="tool_calls")
 
 
-def run(model: Any, tools: Registry, limits: LoopLimits, *turns: Turn, **rest: Any) -> Any:
-    return asyncio.run(Loop(model, tools, limits=limits, **rest).run(turns or [HI]))
+def run(model: Any, tools: ToolRegistry, limits: LoopLimits, *turns: Turn, **rest: Any) -> Any:
+    return asyncio.run(AgentLoop(model, tools, limits=limits, **rest).run(turns or [HI]))
 
 
 MET: dict[str, tuple[LoopLimits, dict[str, Any], str]] = {
-    "max_steps": (LoopLimits(steps=3), {}, "The limit of 3 steps is reached"),
+    "max_steps": (LoopLimits(max_steps=3), {}, "The limit of 3 steps is reached"),
     "max_tokens": (
-        LoopLimits(tokens=3_000),
+        LoopLimits(max_total_tokens=3_000),
         {"prompt": 900, "completion": 100},
         "The limit of 3,000 tokens is reached",
     ),
-    "max_cost": (LoopLimits(cost=0.3), {"prompt": 1, "cost": 0.1}, "The limit of 0.3 US dollars is reached"),
+    "max_cost": (LoopLimits(max_cost=0.3), {"prompt": 1, "cost": 0.1}, "The limit of 0.3 US dollars is reached"),
 }
 
 
@@ -55,13 +55,13 @@ def test_a_limit_ends_in_one_closing_call_with_the_tools_declared_and_off(shop: 
 def test_limits_of_tokens_and_money_count_what_earlier_runs_spent(shop: Any) -> None:
     spent = Turn("assistant", "", (Call("a", "look", "{}"),), usage=Usage(5_000, 10))
     model = ScriptedModel("Done.")
-    result = run(model, shop.tools, LoopLimits(tokens=5_000), HI, spent, Turn("tool", "seen", call_id="a", name="look"))
+    result = run(model, shop.tools, LoopLimits(max_total_tokens=5_000), HI, spent, Turn("tool", "seen", call_id="a", name="look"))
     assert (result.finish_reason, len(model.prompts)) == ("max_tokens", 1)
 
 
 def test_nudges_are_paid_for_too(shop: Any) -> None:
     model = ScriptedModel(Reply("", usage=Usage(600, 0)), look(1, prompt=600), "Done.")
-    assert run(model, shop.tools, LoopLimits(tokens=1_200)).finish_reason == "max_tokens"
+    assert run(model, shop.tools, LoopLimits(max_total_tokens=1_200)).finish_reason == "max_tokens"
 
 
 def test_a_loop_that_no_other_run_goes_on_with_answers_before_its_time_is_over(shop: Any) -> None:
@@ -102,14 +102,14 @@ def test_retries_have_one_budget_for_the_whole_loop_which_good_calls_refill(play
 
 def test_no_retry_is_made_where_none_is_allowed() -> None:
     model = ScriptedModel(ModelUnavailable("down"), "Done.")
-    result = run(model, Registry(), LoopLimits(patience=Patience(retries=0)))
+    result = run(model, ToolRegistry(), LoopLimits(retry_policy=RetryPolicy(max_retries=0)))
     assert (result.status, len(model.prompts)) == ("failed", 1)
 
 
 def test_an_output_over_the_limit_can_be_read_on_in(shop: Any) -> None:
     long = "".join(f"{number:06d} " for number in range(100))
     model = ScriptedModel(calls("give", text=long), calls("read_more", file="output-call_1_1.txt", offset=200), "Done.")
-    result = run(model, shop.tools, LoopLimits(tools=ToolLimits(output_chars=200)))
+    result = run(model, shop.tools, LoopLimits(tools=ToolLimits(max_output_chars=200)))
     assert ["read_more" in str(prompt.tools) for prompt in model.prompts] == [False, True, True]
     assert "read_more goes on with from offset 200" in told(result)[0]
     assert long[200:220] in told(result)[1]
@@ -123,7 +123,7 @@ def test_an_event_says_in_a_line_what_a_tool_found(player: Any) -> None:
         """Finds."""
         return Output("a\nb\nc", summary="3 matches")
 
-    events = player.play(ScriptedModel(calls("find"), "Done."), tools=Registry([find]))
+    events = player.play(ScriptedModel(calls("find"), "Done."), tools=ToolRegistry([find]))
     (finished,) = [event for event in events if event.kind == "tools_finished"]
     assert finished.results[0].summary == finished.to_json()["results"][0]["summary"] == "3 matches"
 

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from agentfn import Context, Deadline, tool
 from agentfn.errors import ModelRefused, ModelTooLong, ModelUnavailable
-from agentfn.loop import Event, Final, LoopLimits, ModelTurn, Result, Status, TextDelta
-from agentfn.loop.transcript import in_order, unanswered
+from agentfn.loop import LoopEvent, LoopFinished, LoopLimits, ModelTurn, LoopResult, LoopStatus, TextDelta
+from agentfn.loop.transcript import order_turns, pending_calls
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
 from loop.misbehaving import ARGUMENTS, IDS, NAMES, TEXTS, action, without_end
 from loop.workshop import HI, Desk, Player, Workshop, check_events, check_prompt, check_transcript
@@ -88,7 +88,7 @@ class Bench(Workshop):
     def __init__(self) -> None:
         super().__init__()
         self.booked: list[str] = []
-        self.tools = Registry(
+        self.tools = ToolRegistry(
             [self._look(), self._booking("book"), self._booking("pay", approval=True), self._draw(), self._give()]
         )
 
@@ -156,7 +156,7 @@ class Play:
     model: ScriptedModel
     desk: Desk
 
-    async def once(self, turns: Sequence[Turn], *, stop: int | None = None, interrupted: bool = False) -> list[Event]:
+    async def once(self, turns: Sequence[Turn], *, stop: int | None = None, interrupted: bool = False) -> list[LoopEvent]:
         """One run, which dies after event number `stop`."""
         loop = Player(self.desk, self.bench).loop(
             self.model,
@@ -167,7 +167,7 @@ class Play:
         )
         loop = dataclasses.replace(loop, limits=self.story.limits)
         events = []
-        async with aclosing(loop.play(turns, interrupted=interrupted)) as playing:
+        async with aclosing(loop.run_stream(turns, interrupted=interrupted)) as playing:
             async for event in playing:
                 events.append(event)
                 if len(events) == stop:
@@ -179,7 +179,7 @@ class Play:
         late = 99.5 if self.story.suspends else 85.0
         return Deadline(100.0, lambda: late if self.model.played >= over else 0.0)
 
-    async def to_the_end(self, turns: Sequence[Turn], *, interrupted: bool = False) -> Result:
+    async def to_the_end(self, turns: Sequence[Turn], *, interrupted: bool = False) -> LoopResult:
         """Runs until nothing is left that would go on, or that the user would say."""
         verdicts = iter(self.story.verdicts)
         for _ in range(5):
@@ -196,12 +196,12 @@ class Play:
                 break
         return result
 
-    def checked(self, turns: Sequence[Turn], events: Sequence[Event]) -> Result:
+    def checked(self, turns: Sequence[Turn], events: Sequence[LoopEvent]) -> LoopResult:
         check_events(events)
         final = events[-1]
-        assert isinstance(final, Final)
+        assert isinstance(final, LoopFinished)
         check_result(final.result, self.story)
-        told = in_order([*turns, *(turn for event in events for turn in event.turns)])
+        told = order_turns([*turns, *(turn for event in events for turn in event.turns)])
         assert list(final.result.transcript) == told
         check_texts(events)
         while self.model.prompts:
@@ -213,15 +213,15 @@ class Play:
         return final.result
 
 
-def check_result(result: Result, story: Story) -> None:
-    assert result.status in get_args(Status)
+def check_result(result: LoopResult, story: Story) -> None:
+    assert result.status in get_args(LoopStatus)
     assert result.text.strip() or result.status == "suspended"
     assert story.suspends or result.status != "suspended"
-    assert result.total_steps <= story.limits.steps + 1
+    assert result.total_steps <= story.limits.max_steps + 1
     assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
     sent = [result.to_json(), *(turn.to_json() for turn in result.transcript)]
     json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()  # halves of characters cannot be sent
-    waiting = len(unanswered(result.transcript))
+    waiting = len(pending_calls(result.transcript))
     assert not waiting or result.status == "suspended" or result.finish_reason == "approval"
     check_transcript(without_verdicts(result.transcript, waiting))
 
@@ -233,7 +233,7 @@ def without_verdicts(turns: Sequence[Turn], waiting: int) -> list[Turn]:
     return [turn for turn in whole if turn.role != "user" or not turn.call_id]
 
 
-def check_texts(events: Iterable[Event]) -> None:
+def check_texts(events: Iterable[LoopEvent]) -> None:
     """What was told in pieces is, when the turn is told, the turn's text."""
     screen, pieces = "", 0
     for event in events:
@@ -245,7 +245,7 @@ def check_texts(events: Iterable[Event]) -> None:
             screen = ""
 
 
-def kept(turns: Sequence[Turn], events: Sequence[Event]) -> list[Turn]:
+def kept(turns: Sequence[Turn], events: Sequence[LoopEvent]) -> list[Turn]:
     """What a journal holds that saves when it must and never before."""
     last = max((place for place, event in enumerate(events, 1) if event.urgent), default=0)
     return [*turns, *(turn for event in events[:last] for turn in event.turns)]

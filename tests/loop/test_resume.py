@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfn import Context, tool
-from agentfn.loop import Result
-from agentfn.loop.transcript import unanswered
+from agentfn.loop import LoopResult
+from agentfn.loop.transcript import pending_calls
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 from loop.workshop import HI, Desk, Player, Workshop, check_transcript, told
 
 LOOKS = [calls("look", at=place) for place in ("a", "b")]
@@ -39,7 +39,7 @@ def model_of(script: tuple[list[Any], Answer]) -> ScriptedModel:
     return ScriptedModel.by_turn(answer)
 
 
-def play(script: Any, turns: Sequence[Turn], steps: int, interrupted: bool = False) -> tuple[Result, Counter[str], int]:
+def play(script: Any, turns: Sequence[Turn], steps: int, interrupted: bool = False) -> tuple[LoopResult, Counter[str], int]:
     """The result, what the tools did, and how often the model was asked."""
     shop, model = Workshop(), model_of(script)
     player = Player(Desk(Path()), shop)
@@ -57,7 +57,7 @@ def effects(calls_made: Sequence[Call], results: Sequence[Turn]) -> Counter[str]
 
 
 @st.composite
-def stops(draw: st.DrawFn) -> tuple[Any, int, tuple[Turn, ...], Result]:
+def stops(draw: st.DrawFn) -> tuple[Any, int, tuple[Turn, ...], LoopResult]:
     """A script, its limit of steps, what was saved of its transcript when a run stopped, and how it ends if none does.
 
     Only a turn whose tools ran is saved before the loop goes on, and its results in whatever order they came.
@@ -98,11 +98,11 @@ def test_after_a_death_what_may_have_taken_effect_is_not_done_again(stop: Any) -
     result, done, _ = play(script, saved, steps, interrupted=True)
     assert (result.status, len(result.transcript)) == (whole.status, len(whole.transcript))
     texts, before = _texts(result.transcript), _texts(whole.transcript)
-    doubtful = {call.id for call in unanswered(saved) if call.name == "book" and before[call.id].startswith("booked")}
+    doubtful = {call.id for call in pending_calls(saved) if call.name == "book" and before[call.id].startswith("booked")}
     for call_id, text in texts.items():
         if call_id in doubtful:
             assert json.loads(text)["error_type"] == "outcome_unknown"
-        elif call_id not in {call.id for call in unanswered(saved) if call.name == "book"}:
+        elif call_id not in {call.id for call in pending_calls(saved) if call.name == "book"}:
             assert text == before[call_id]
     every = [call for turn in whole.transcript for call in turn.calls]
     assert done == effects(every, [turn for turn in result.transcript if turn.role == "tool" and turn not in saved])
@@ -159,5 +159,5 @@ def test_a_call_has_the_same_key_in_every_run(player: Any) -> None:
         return context.idempotency_key
 
     spoken = Turn("assistant", calls=(Call("a", "key", "{}"), Call("b", "key", "{}")))
-    keys = [told(player.run(ScriptedModel("Done."), HI, spoken, tools=Registry([key]))) for _ in range(2)]
+    keys = [told(player.run(ScriptedModel("Done."), HI, spoken, tools=ToolRegistry([key]))) for _ in range(2)]
     assert keys == [["task:a", "task:b"]] * 2

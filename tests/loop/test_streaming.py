@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from agentfn.errors import ModelUnavailable
-from agentfn.loop import Event, Final, ModelTurn, Notice, TextDelta
-from agentfn.loop.agent_loop import Loop
+from agentfn.loop import LoopEvent, LoopFinished, ModelTurn, Notice, TextDelta
+from agentfn.loop.agent_loop import AgentLoop
 from agentfn.models import Call, Prompt, Reply, Turn
 from agentfn.testing import ScriptedModel, calls, stream
 
 BROKEN = ModelUnavailable("the stream broke off", retry_after=0.0)
 
 
-def replayed(events: Iterable[Event]) -> str:
+def replayed(events: Iterable[LoopEvent]) -> str:
     """What a reader has on his screen in the end."""
     screen = ""
     for event in events:
@@ -124,7 +124,7 @@ def test_each_step_has_a_text_of_its_own(player: Any) -> None:
 
 
 def test_a_script_runs_a_loop_in_one_line() -> None:
-    loop = Loop(ScriptedModel(calls("ask_user", question="Who?"), "Hello, Ann."), system="Greet.")
+    loop = AgentLoop(ScriptedModel(calls("ask_user", question="Who?"), "Hello, Ann."), system_prompt="Greet.")
     asked = loop.run_sync("Hi")
     assert (asked.status, str(asked)) == ("input_required", "Who?")
     assert str(loop.run_sync([*asked.transcript, Turn("user", "Ann")])) == "Hello, Ann."
@@ -132,4 +132,4 @@ def test_a_script_runs_a_loop_in_one_line() -> None:
 
 def test_events_of_a_play_end_in_one_final(player: Any) -> None:
     events = player.play(ScriptedModel("Done."), stream=True)
-    assert [type(event) for event in events if isinstance(event, Final | ModelTurn)] == [ModelTurn, Final]
+    assert [type(event) for event in events if isinstance(event, LoopFinished | ModelTurn)] == [ModelTurn, LoopFinished]

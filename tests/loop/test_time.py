@@ -12,7 +12,7 @@ from agentfn.errors import ModelUnavailable
 from agentfn.loop import Notice
 from agentfn.models import Call, Prompt, Reply, Turn
 from agentfn.testing import ScriptedModel, calls, pause
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 from loop.workshop import HI, told
 
 
@@ -129,16 +129,16 @@ def slow_tool(idempotent: bool) -> Any:
 
 def test_a_call_that_the_end_of_the_run_cuts_off_is_made_again_only_if_that_does_no_harm(player: Any) -> None:
     model = ScriptedModel(calls("slow"))
-    result = player.run(model, seconds=1.5, tools=Registry([slow_tool(True)]))
+    result = player.run(model, seconds=1.5, tools=ToolRegistry([slow_tool(True)]))
     assert (result.status, told(result)) == ("suspended", [])
     model = ScriptedModel(calls("slow"))
-    result = player.run(model, seconds=3.3, tools=Registry([slow_tool(False)]))
+    result = player.run(model, seconds=3.3, tools=ToolRegistry([slow_tool(False)]))
     assert result.status == "suspended"
     assert json.loads(told(result)[0])["error_type"] == "outcome_unknown"
 
 
 def test_a_tools_own_limit_is_told_as_such(player: Any) -> None:
     result = player.run(
-        ScriptedModel(calls("slow"), "Done."), limits={"seconds": 0.1}, tools=Registry([slow_tool(False)])
+        ScriptedModel(calls("slow"), "Done."), limits={"seconds": 0.1}, tools=ToolRegistry([slow_tool(False)])
     )
     assert (result.status, json.loads(told(result)[0])["error_type"]) == ("completed", "timed_out")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agentfn import Context, Deadline, File, FileInfo, Output, ToolError, tool
-from agentfn.loop import Event, Final, Loop, LoopLimits, Result
-from agentfn.loop.model_retry import Patience
+from agentfn.loop import LoopEvent, LoopFinished, AgentLoop, LoopLimits, LoopResult
+from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import Model, Prompt, Turn
 from agentfn.models.messages import messages
-from agentfn.tools import FileRecord, Link, Registry
-from agentfn.tools.execution import Slots, ToolLimits
+from agentfn.tools import FileRecord, FileLink, ToolRegistry
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
 from stubs.rules import openai_faults
 
 HI = Turn("user", "hi")
@@ -35,16 +35,16 @@ class Desk:
     def produced(self) -> tuple[FileInfo, ...]:
         return tuple(record for record, _ in self.kept.values() if record.origin == "produced")
 
-    def local(self, name: str) -> Path:
+    def local_path(self, name: str) -> Path:
         raise ToolError(f"there is no file {name!r}")
 
-    def keep(self, file: File, *, hidden: bool = False) -> FileInfo:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
         origin = "hidden" if hidden else "produced"
-        record = FileRecord(file.name, file.kind, file.size, origin, f"key/{file.name}")  # type: ignore[arg-type]
+        record = FileRecord(file.name, file.content_type, file.size, origin, f"key/{file.name}")  # type: ignore[arg-type]
         self.kept[file.name] = (record, file.read())
         return record
 
-    def link(self, link: Link) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileInfo:
         record = FileRecord(link.name, link.media_type, 0, "produced", url=link.url)
         self.kept[link.name] = (record, b"")
         return record
@@ -58,7 +58,7 @@ class Workshop:
         self.most = 0
         self._running = 0
         self._lock = threading.Lock()
-        self.tools = Registry([self._look(), self._book(), self._nap(), self._draw(), self._give()])
+        self.tools = ToolRegistry([self._look(), self._book(), self._nap(), self._draw(), self._give()])
 
     def _did(self, what: str) -> None:
         with self._lock:
@@ -124,30 +124,30 @@ class Player:
     desk: Desk
     shop: Workshop
 
-    def loop(self, model: Model, seconds: float = 60, **rest: Any) -> Loop:
+    def loop(self, model: Model, seconds: float = 60, **rest: Any) -> AgentLoop:
         limits = LoopLimits(
-            steps=rest.pop("steps", 40),
-            repeats=rest.pop("repeats", 6),
-            patience=Patience(retries=rest.pop("retries", 4)),
+            max_steps=rest.pop("steps", 40),
+            max_repeats=rest.pop("repeats", 6),
+            retry_policy=RetryPolicy(max_retries=rest.pop("retries", 4)),
             tools=ToolLimits(**rest.pop("limits", {})),
         )
-        return Loop(
+        return AgentLoop(
             model=model,
             tools=rest.pop("tools", self.shop.tools),
-            system="Be brief.",
+            system_prompt="Be brief.",
             workspace=self.desk,
             deadline=rest.pop("deadline", None) or Deadline.after(seconds),
-            slots=rest.pop("slots", None) or Slots(16),
+            limiter=rest.pop("slots", None) or ConcurrencyLimiter(16),
             task_id="task",
             limits=limits,
-            suspends=rest.pop("suspends", True),
+            can_suspend=rest.pop("suspends", True),
             **rest,
         )
 
-    def play(self, model: Model, *turns: Turn, interrupted: bool = False, **rest: Any) -> list[Event]:
-        async def collect() -> list[Event]:
+    def play(self, model: Model, *turns: Turn, interrupted: bool = False, **rest: Any) -> list[LoopEvent]:
+        async def collect() -> list[LoopEvent]:
             loop = self.loop(model, **rest)
-            return [event async for event in loop.play(turns or (HI,), interrupted=interrupted)]
+            return [event async for event in loop.run_stream(turns or (HI,), interrupted=interrupted)]
 
         events = asyncio.run(collect())
         check_events(events)
@@ -155,9 +155,9 @@ class Player:
             check_prompt(prompt)
         return events
 
-    def run(self, model: Model, *turns: Turn, **rest: Any) -> Result:
+    def run(self, model: Model, *turns: Turn, **rest: Any) -> LoopResult:
         final = self.play(model, *turns, **rest)[-1]
-        assert isinstance(final, Final)
+        assert isinstance(final, LoopFinished)
         return final.result
 
 
@@ -198,18 +198,18 @@ def check_prompt(prompt: Prompt) -> None:
     json.dumps(chat, ensure_ascii=False, allow_nan=False).encode()  # halves of characters cannot be sent
 
 
-def check_events(events: Sequence[Event]) -> None:
+def check_events(events: Sequence[LoopEvent]) -> None:
     """Steps never go back, each event is JSON, and the last one, and no other, is final."""
     steps = [event.step for event in events]
     assert steps == sorted(steps)
-    assert [isinstance(event, Final) for event in events] == [False] * (len(events) - 1) + [True]
+    assert [isinstance(event, LoopFinished) for event in events] == [False] * (len(events) - 1) + [True]
     for event in events:
         assert json.loads(json.dumps(event.to_json(), allow_nan=False))["kind"] == event.kind
     final = events[-1]
-    assert isinstance(final, Final)
+    assert isinstance(final, LoopFinished)
     if final.result.status != "suspended" and final.result.finish_reason != "approval":
         check_transcript(final.result.transcript)
 
 
-def told(result: Result) -> list[str]:
+def told(result: LoopResult) -> list[str]:
     return [turn.text for turn in result.transcript if turn.role == "tool"]

@@ -9,10 +9,10 @@ import pytest
 
 from agentfn import Context, Deadline, Output
 from agentfn.tools import FolderWorkspace, Tool
-from agentfn.tools.execution import Slots, ToolLimits, call_tool
-from agentfn.tools.tool_arguments import Mistake
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
+from agentfn.tools.tool_arguments import ToolCallError
 
-type Outcome = Output | Mistake
+type Outcome = Output | ToolCallError
 type Caller = Callable[..., Outcome]
 
 
@@ -32,7 +32,7 @@ def call(context: Context) -> Caller:
 
     def make(tool: Tool, text: str = "{}", **limits: Any) -> Outcome:
         async def run() -> Outcome:
-            return await call_tool(tool, text, context, ToolLimits(**limits), Slots(4))
+            return await call_tool(tool, text, context, ToolLimits(**limits), ConcurrencyLimiter(4))
 
         return asyncio.run(run())
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 
 from agentfn import Context, File, InputFile, ToolError, tool
 from agentfn.tools import FolderWorkspace
-from agentfn.tools.execution import Slots, ToolLimits, call_tool
-from agentfn.tools.tool_arguments import Mistake
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
+from agentfn.tools.tool_arguments import ToolCallError
 
 
 class Colour(enum.Enum):
@@ -128,9 +128,9 @@ def test_whatever_a_tool_raises_is_told_to_the_model_and_ends_nothing_else(
         raise error
 
     mistake = call(later if asynchronous else sync)
-    assert isinstance(mistake, Mistake)
-    assert mistake.kind == kind
-    assert text in mistake.error
+    assert isinstance(mistake, ToolCallError)
+    assert mistake.error_type == kind
+    assert text in mistake.message
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), GeneratorExit()])
@@ -189,7 +189,7 @@ def test_files_are_found_inside_of_what_holds_them(call: Any, workspace: FolderW
         """Reads."""
         return named["x"].read_text() + str([[file and file.name for file in row] for row in rows]) + page.read_text()
 
-    assert read.files == {"named", "rows", "page"}
+    assert read.file_parameters == {"named", "rows", "page"}
     given = {"named": {"x": "a.txt"}, "rows": [["a.txt", None], []], "page": "dir/a.txt", "tree": {"a": {"b": 2}}}
     assert call(read, json.dumps(given)).text == "hello[['a.txt', None], []]hello"
 
@@ -211,7 +211,7 @@ def test_what_the_program_hands_its_tools_is_in_the_state(context: Context, asyn
     @tool(name="greet")
     def sync(context: Context) -> str:
         """Greets."""
-        return f"Hi {context.state['user']}, {len(context.state)}, {context.output_chars}"
+        return f"Hi {context.state['user']}, {len(context.state)}, {context.max_output_chars}"
 
     @tool(name="greet")
     async def later(word: str = "", context: Context | None = None) -> str:
@@ -222,7 +222,7 @@ def test_what_the_program_hands_its_tools_is_in_the_state(context: Context, asyn
     made = later if asynchronous else sync
     assert "context" not in json.dumps(made.schema)
     told = dataclasses.replace(context, state={"user": "Ann"})
-    outcome = asyncio.run(call_tool(made, "{}", told, ToolLimits(output_chars=500), Slots(1)))
+    outcome = asyncio.run(call_tool(made, "{}", told, ToolLimits(max_output_chars=500), ConcurrencyLimiter(1)))
     assert outcome.render() == "Hi Ann, 1, 500"
 
 
@@ -235,4 +235,4 @@ def test_a_number_beyond_all_bounds_is_a_value_or_a_mistake(call: Any, hint: Any
 
     take.__annotations__["number"] = hint
     outcome = call(tool(take), f'{{"number": {number}}}')
-    assert isinstance(outcome, Mistake) or outcome.text == "taken"
+    assert isinstance(outcome, ToolCallError) or outcome.text == "taken"

@@ -88,7 +88,7 @@ def test_the_schema_says_what_the_hints_and_the_docstring_say() -> None:
 
 
 def test_files_are_names_to_the_model_however_deep_they_are_in_the_hint() -> None:
-    assert everything.files == {"file", "files"}
+    assert everything.file_parameters == {"file", "files"}
     options = properties(everything)["files"]["anyOf"]
     assert options[0]["items"]["type"] == "string"
     assert "name of an attached or produced file" in options[0]["items"]["description"]
@@ -114,7 +114,7 @@ def test_the_context_is_not_shown_to_the_model_wherever_it_stands() -> None:
         return city
 
     assert (list(properties(first)), list(properties(last))) == (["city"], ["city"])
-    assert (first.context, last.context) == ("context", "where")
+    assert (first.context_parameter, last.context_parameter) == ("context", "where")
 
 
 def test_a_tool_without_parameters_takes_an_empty_object() -> None:
@@ -199,5 +199,5 @@ def test_a_decorated_function_is_still_one() -> None:
         return 2 * n
 
     assert double(4) == double(n=4) == 8
-    assert (double.name, double.description, double.idempotent, double.seconds) == ("other", "Other.", True, 3)
+    assert (double.name, double.description, double.idempotent, double.timeout_seconds) == ("other", "Other.", True, 3)
     assert not everything.idempotent

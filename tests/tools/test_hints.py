@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from agentfn import Context, File, InputFile, tool
-from agentfn.tools.tool_arguments import Mistake
+from agentfn.tools.tool_arguments import ToolCallError
 
 Json = dict[str, Any]
 
@@ -67,8 +67,8 @@ def take(
 def test_hints_as_text_make_the_same_schema() -> None:
     Draft202012Validator.check_schema(take.schema)
     shape: Json = take.schema["properties"]
-    assert take.context == "context"
-    assert take.files == {"page"}
+    assert take.context_parameter == "context"
+    assert take.file_parameters == {"page"}
     assert take.schema["required"] == ["word", "page"]
     assert shape["word"] == {"type": "string", "description": "A word, told in a bare text."}
     assert shape["page"] == {"type": "string", "description": "A page."}
@@ -111,5 +111,5 @@ def test_hints_as_text_make_the_same_values(call: Any, workspace: Any) -> None:
 )
 def test_what_does_not_fit_is_said_with_its_path(call: Any, wrong: Json) -> None:
     mistake = call(take, json.dumps({"word": "w", "page": "a.txt", **wrong}))
-    assert isinstance(mistake, Mistake)
+    assert isinstance(mistake, ToolCallError)
     assert mistake.path.startswith(f"$.{next(iter(wrong))}")

@@ -8,8 +8,8 @@ from typing import Any
 
 from agentfn import Context, Deadline, tool
 from agentfn.tools import Tool
-from agentfn.tools.execution import Slots, ToolLimits, call_tool
-from agentfn.tools.tool_arguments import Mistake
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
+from agentfn.tools.tool_arguments import ToolCallError
 
 
 def test_a_sync_tool_that_does_not_end_is_left_behind(context: Context) -> None:
@@ -22,17 +22,17 @@ def test_a_sync_tool_that_does_not_end_is_left_behind(context: Context) -> None:
         return "late"
 
     async def run() -> None:
-        slots = Slots(1)
+        slots = ConcurrencyLimiter(1)
         started = time.monotonic()
         mistake = await call_tool(stuck, "{}", context, ToolLimits(), slots)
-        assert isinstance(mistake, Mistake)
-        assert (mistake.kind, mistake.error) == ("timed_out", "stuck timed out after 0.2 s")
+        assert isinstance(mistake, ToolCallError)
+        assert (mistake.error_type, mistake.message) == ("timed_out", "stuck timed out after 0.2 s")
         assert time.monotonic() - started < 1.0
         busy = await call_tool(stuck, "{}", context, ToolLimits(wait_seconds=0.05), slots)
-        assert isinstance(busy, Mistake)
-        assert busy.kind == "busy"  # the thread that was left behind keeps its slot
+        assert isinstance(busy, ToolCallError)
+        assert busy.error_type == "busy"  # the thread that was left behind keeps its slot
         freed.set()
-        assert await slots.take(2)  # and gives it back when it ends
+        assert await slots.acquire(2)  # and gives it back when it ends
 
     asyncio.run(run())
 
@@ -66,12 +66,12 @@ def test_an_async_tool_is_cancelled_and_may_clean_up(context: Context) -> None:
         return "late"
 
     async def run() -> None:
-        slots = Slots(1)
+        slots = ConcurrencyLimiter(1)
         outcome = await call_tool(slow, "{}", context, ToolLimits(), slots)
-        assert isinstance(outcome, Mistake)
-        assert outcome.kind == "timed_out"
+        assert isinstance(outcome, ToolCallError)
+        assert outcome.error_type == "timed_out"
         assert trace == ["cleaned"]
-        assert await slots.take(0.1)
+        assert await slots.acquire(0.1)
 
     asyncio.run(run())
 
@@ -91,9 +91,9 @@ def test_an_async_tool_that_swallows_its_cancellation_holds_nobody_up(context: C
 
     async def run() -> None:
         started = time.monotonic()
-        outcome = await call_tool(deaf, "{}", context, ToolLimits(), Slots(1))
-        assert isinstance(outcome, Mistake)
-        assert outcome.kind == "timed_out"
+        outcome = await call_tool(deaf, "{}", context, ToolLimits(), ConcurrencyLimiter(1))
+        assert isinstance(outcome, ToolCallError)
+        assert outcome.error_type == "timed_out"
         assert time.monotonic() - started < 0.45  # less than the grace that a run has after its deadline
         freed.set()
 
@@ -108,9 +108,9 @@ def test_no_call_lasts_longer_than_its_run(context: Context) -> None:
         return "late"
 
     soon = dataclasses.replace(context, deadline=Deadline.after(0.1))
-    outcome = asyncio.run(call_tool(slow, "{}", soon, ToolLimits(), Slots(1)))
-    assert isinstance(outcome, Mistake)
-    assert outcome.error.startswith("slow timed out after 0.1 s")
+    outcome = asyncio.run(call_tool(slow, "{}", soon, ToolLimits(), ConcurrencyLimiter(1)))
+    assert isinstance(outcome, ToolCallError)
+    assert outcome.message.startswith("slow timed out after 0.1 s")
 
 
 def test_calls_that_are_cancelled_give_their_slots_back(context: Context) -> None:
@@ -126,13 +126,13 @@ def test_calls_that_are_cancelled_give_their_slots_back(context: Context) -> Non
         return "done"
 
     async def run(made: Tool, turns: int) -> None:
-        slots = Slots(1)
+        slots = ConcurrencyLimiter(1)
         calling = asyncio.ensure_future(call_tool(made, "{}", context, ToolLimits(), slots))
         for _ in range(turns):
             await asyncio.sleep(0)
         calling.cancel()
         await asyncio.wait({calling})
-        assert await slots.take(2)
+        assert await slots.acquire(2)
 
     for made in (slow, quick):
         for turns in range(8):
@@ -149,5 +149,5 @@ def test_progress_may_be_told_from_any_thread(context: Context) -> None:
         return context.idempotency_key
 
     telling = dataclasses.replace(context, report=told.append)
-    outcome = asyncio.run(call_tool(work, "{}", telling, ToolLimits(), Slots(1)))
+    outcome = asyncio.run(call_tool(work, "{}", telling, ToolLimits(), ConcurrencyLimiter(1)))
     assert (told, outcome.render()) == (["half"], "task:call_1")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentfn import Context, File, ToolError
 from agentfn.tools import FolderWorkspace, read_more
-from agentfn.tools.read_more_tool import _page
+from agentfn.tools.read_more_tool import _build_page
 
 TEXT = "".join(f'{number}: "café" 😀\r\n' for number in range(9_000))
 
@@ -27,7 +27,7 @@ def pages(call: Any, name: str, **limits: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("limit", [1_000, 30_000, 10**6])
 def test_a_hidden_file_is_read_to_its_end_page_by_page(call: Any, workspace: FolderWorkspace, limit: int) -> None:
-    kept = workspace.keep(File("output-call_7.txt", TEXT.encode()), hidden=True)
+    kept = workspace.save_file(File("output-call_7.txt", TEXT.encode()), hidden=True)
     read = pages(call, kept.name, output_chars=limit)
     assert "".join(page["text"] for page in read) == TEXT
     assert [page["has_more"] for page in read] == [True] * (len(read) - 1) + [False]
@@ -38,7 +38,7 @@ def test_a_hidden_file_is_read_to_its_end_page_by_page(call: Any, workspace: Fol
 
 @pytest.mark.parametrize("text", ['"' * 50_000, "\x00" * 50_000, "漢" * 50_000, "a" * 49_000 + "\x00" * 1_000])
 def test_no_page_is_itself_too_long_to_be_shown(call: Any, workspace: FolderWorkspace, text: str) -> None:
-    workspace.keep(File("a.txt", text.encode()))
+    workspace.save_file(File("a.txt", text.encode()))
     for offset in (0, 25_000, 49_900):
         outcome = call(read_more, json.dumps({"file": "a.txt", "offset": offset}), output_chars=5_000)
         assert len(outcome.text) <= 5_000
@@ -49,13 +49,13 @@ def test_no_page_is_itself_too_long_to_be_shown(call: Any, workspace: FolderWork
 def test_each_page_goes_on_however_little_may_be_shown(text: str, limit: int) -> None:
     offset, read = 0, ""
     while offset is not None:
-        page = _page(text, offset, limit)
+        page = _build_page(text, offset, limit)
         read, offset = read + page["text"], page["next_offset"]
     assert read == text
 
 
 def test_whoever_watches_is_told_where_it_reads(call: Any, workspace: FolderWorkspace) -> None:
-    workspace.keep(File("a.txt", b"x" * 2_500))
+    workspace.save_file(File("a.txt", b"x" * 2_500))
     assert call(read_more, '{"file": "a.txt", "offset": 1200}').summary == "characters 1,200 to 2,500 of 2,500"
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_read_is_said(call: Any, workspace: FolderWorkspace) -> N
 def test_the_model_is_shown_a_file_and_an_offset() -> None:
     assert list(read_more.schema["properties"]) == ["file", "offset"]
     assert read_more.schema["required"] == ["file"]
-    assert (read_more.idempotent, read_more.approval) == (True, False)
+    assert (read_more.idempotent, read_more.requires_approval) == (True, False)
 
 
 def test_it_can_be_called_like_any_function(context: Context, workspace: FolderWorkspace) -> None:

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from agentfn import InputFile, tool
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 
 
 class Book(BaseModel):
@@ -33,7 +33,7 @@ def shelve(book: Book, others: list[Book], file: InputFile | None = None, row: A
 
 
 def test_a_compact_declaration_keeps_the_first_line_and_all_that_validates() -> None:
-    function = Registry([shelve]).declarations(compact=True)[0]["function"]
+    function = ToolRegistry([shelve]).declarations(compact=True)[0]["function"]
     assert function == {
         "name": "shelve",
         "description": "Puts books away.",
@@ -67,7 +67,7 @@ def test_the_tool_itself_stays_as_it_is() -> None:
     assert "Counted from the top." in before
     shelve.declaration(compact=True)
     assert json.dumps(shelve.declaration()) == before
-    assert Registry([shelve]).declarations() == (shelve.declaration(),)
+    assert ToolRegistry([shelve]).declarations() == (shelve.declaration(),)
 
 
 WORDY: dict[str, Any] = {

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from agentfn import Context, ToolError, tool
-from agentfn.tools import Paused, Tool
-from agentfn.tools.execution import Slots, ToolLimits, call_tool
-from agentfn.tools.tool_arguments import Mistake
+from agentfn.tools import TaskSuspended, Tool
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
+from agentfn.tools.tool_arguments import ToolCallError
 
 Work = Callable[[Context], Awaitable[Any]]
 
 
-class Waiting(Paused):
+class Waiting(TaskSuspended):
     """Waits for its user."""
 
 
@@ -80,11 +80,11 @@ def test_a_pause_travels_out_of_its_call_as_itself(context: Context, work: Work)
         await pause()
 
     async def run() -> str:
-        slots = Slots(1)
-        inside = Context("task", "call_1", context.deadline, context.workspace, inner=inner)
+        slots = ConcurrencyLimiter(1)
+        inside = Context("task", "call_1", context.deadline, context.workspace, run_nested=inner)
         with pytest.raises(Waiting, match=r"where\?"):
             await call_tool(tool_of(work), "{}", inside, ToolLimits(), slots)
-        assert await slots.take(1)  # it gave its slot back
+        assert await slots.acquire(1)  # it gave its slot back
         return "the event loop goes on"
 
     assert asyncio.run(run()) == "the event loop goes on"
@@ -112,11 +112,11 @@ def test_a_tool_that_swallows_its_pause_has_its_own_way(call: Any) -> None:
         """Goes on."""
         try:
             await pause()
-        except Paused:
+        except TaskSuspended:
             raise ToolError("not now") from None
         return ""
 
-    assert call(stubborn) == Mistake("not now", "tool_error")
+    assert call(stubborn) == ToolCallError("not now", "tool_error")
 
 
 def test_a_group_of_failures_is_a_mistake(call: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentfn import ConfigurationError, Context, tool
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from collections import OrderedDict as Missing
@@ -76,7 +76,7 @@ def test_a_signature_that_does_not_fit_is_refused(function: Any, complaint: str)
     with pytest.raises(ConfigurationError, match=f"^tool {function.__name__}: .*{complaint}"):
         tool(function)
     with pytest.raises(ConfigurationError, match=f"^tool {function.__name__}: "):
-        Registry([function])
+        ToolRegistry([function])
 
 
 def good(city: str = "") -> str:
@@ -140,21 +140,21 @@ def test_files_and_seconds_have_to_make_sense() -> None:
 
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"^tool good: there are two of that name"):
-        Registry([tool(good), good])
+        ToolRegistry([tool(good), good])
 
 
 def test_an_allow_list_knows_its_tools_before_the_first_call() -> None:
-    registry = Registry([good, tool(name="other")(good)])
-    assert registry.only(["other"]).names == ["other"]
+    registry = ToolRegistry([good, tool(name="other")(good)])
+    assert registry.select(["other"]).names == ["other"]
     assert ("good" in registry, "bad" in registry) == (True, False)
     with pytest.raises(ConfigurationError, match="no such tool: bad, worse; there are good, other"):
-        registry.only(["bad", "good", "worse"])
+        registry.select(["bad", "good", "worse"])
 
 
 def test_a_tool_says_whether_its_calls_need_the_users_yes() -> None:
-    assert tool(approval=True)(good).approval
-    assert not tool(good).approval
-    assert not tool(idempotent=True)(good).approval
+    assert tool(approval=True)(good).requires_approval
+    assert not tool(good).requires_approval
+    assert not tool(idempotent=True)(good).requires_approval
 
 
 @pytest.mark.parametrize("text", [" ", "\n"])

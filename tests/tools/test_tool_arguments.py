@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agentfn import tool
 from agentfn.tools import Tool
-from agentfn.tools.tool_arguments import Mistake, read_arguments
+from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -52,7 +52,7 @@ def greet(name: str) -> str:
 
 
 def read(text: str, made: Tool = grow, limit: int = 1000) -> Any:
-    return read_arguments(text, made, limit)
+    return parse_arguments(text, made, limit)
 
 
 GOOD = [
@@ -87,8 +87,8 @@ BAD = [
 @pytest.mark.parametrize(("arguments", "path"), BAD)
 def test_an_error_names_the_path_of_the_offending_value(arguments: Any, path: str) -> None:
     mistake = read(json.dumps(arguments))
-    assert isinstance(mistake, Mistake)
-    assert mistake.kind == "invalid_arguments"
+    assert isinstance(mistake, ToolCallError)
+    assert mistake.error_type == "invalid_arguments"
     assert mistake.path.startswith(path)
     told = json.loads(mistake.render())
     assert set(told) == {"error", "error_type", "path"}
@@ -163,7 +163,7 @@ VALUES = st.recursive(
 def test_no_text_breaks_it(text: str) -> None:
     for made in (grow, nothing, greet):
         outcome = read(text, made)
-        if isinstance(outcome, Mistake):
+        if isinstance(outcome, ToolCallError):
             told = json.loads(outcome.render())
             assert told["error"]
             assert told["error_type"]

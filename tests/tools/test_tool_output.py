@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from agentfn import File, Output, tool
-from agentfn.tools import Link
-from agentfn.tools.tool_arguments import Mistake
-from agentfn.tools.tool_output import link_in, output_of
+from agentfn.tools import FileLink
+from agentfn.tools.tool_arguments import ToolCallError
+from agentfn.tools.tool_output import find_link, to_output
 
 
 class Model(BaseModel):
@@ -64,34 +64,34 @@ TEXTS: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("value", "shape"), TEXTS)
 def test_what_json_can_hold_is_written_as_json(value: Any, shape: Any) -> None:
-    output = output_of(value)
+    output = to_output(value)
     assert json.loads(output.text) == shape
     assert output.files == ()
 
 
 def test_text_is_as_it_is_and_none_is_empty() -> None:
-    assert output_of("héllo {}").render() == "héllo {}"
-    assert output_of(None).render() == output_of("").render() == output_of(Output()).render() == ""
-    assert output_of("é" * 10).text == "é" * 10
+    assert to_output("héllo {}").render() == "héllo {}"
+    assert to_output(None).render() == to_output("").render() == to_output(Output()).render() == ""
+    assert to_output("é" * 10).text == "é" * 10
 
 
 def test_half_characters_are_made_harmless() -> None:
-    assert output_of("a\udcffb").text == "a?b"
-    assert output_of({"x": "\ud83d"}).text == '{"x": "?"}'
+    assert to_output("a\udcffb").text == "a?b"
+    assert to_output({"x": "\ud83d"}).text == '{"x": "?"}'
 
 
 def test_files_come_in_every_form(tmp_path: Path) -> None:
     path = tmp_path / "chart.svg"
     path.write_text("<svg/>")
-    assert output_of(path).files == (File("chart.svg", path),)
-    assert output_of(b"raw").files == (File("output.bin", b"raw"),)
-    assert output_of(File("a.csv", b"1")).files == (File("a.csv", b"1"),)
-    mixed = output_of([path, File("b.bin", b"")])
-    assert [(file.name, file.size, file.kind) for file in mixed.files] == [
+    assert to_output(path).files == (File("chart.svg", path),)
+    assert to_output(b"raw").files == (File("output.bin", b"raw"),)
+    assert to_output(File("a.csv", b"1")).files == (File("a.csv", b"1"),)
+    mixed = to_output([path, File("b.bin", b"")])
+    assert [(file.name, file.size, file.content_type) for file in mixed.files] == [
         ("chart.svg", 6, "image/svg+xml"),
         ("b.bin", 0, "application/octet-stream"),
     ]
-    together = output_of(Output("Drawn.", data={"n": 1}, files=[File("x.png", b"1", "image/png")]))
+    together = to_output(Output("Drawn.", data={"n": 1}, files=[File("x.png", b"1", "image/png")]))
     assert together.render() == 'Drawn.\n{"n": 1}'
     assert [file.name for file in together.files] == ["x.png"]
 
@@ -127,9 +127,9 @@ def test_what_cannot_be_sent_is_a_mistake_that_the_model_is_told(
         return value
 
     outcome = call(give_later if asynchronous else give)
-    assert isinstance(outcome, Mistake)
-    assert outcome.kind == "tool_failed"
-    assert complaint in outcome.error
+    assert isinstance(outcome, ToolCallError)
+    assert outcome.error_type == "tool_failed"
+    assert complaint in outcome.message
 
 
 def test_a_circle_is_a_mistake_too(call: Any) -> None:
@@ -163,18 +163,18 @@ URL = "https://files.example.com/reports/Q1%20r%C3%A9sum%C3%A9.pdf?sig=1"
 @pytest.mark.parametrize(
     ("shape", "link"),
     [
-        ({"download_url": URL}, Link("/reports/Q1 résumé.pdf", URL)),
-        ({"download_url": URL, "filename": "a.pdf", "name": "b"}, Link("a.pdf", URL)),
+        ({"download_url": URL}, FileLink("/reports/Q1 résumé.pdf", URL)),
+        ({"download_url": URL, "filename": "a.pdf", "name": "b"}, FileLink("a.pdf", URL)),
         (
             {"download_url": URL, "name": "b.pdf", "media_type": "application/pdf"},
-            Link("b.pdf", URL, "application/pdf"),
+            FileLink("b.pdf", URL, "application/pdf"),
         ),
-        ({"download_url": URL, "filename": 7, "content_type": 3}, Link("/reports/Q1 résumé.pdf", URL)),
-        ({"download_url": "http://x.example"}, Link("file", "http://x.example")),
+        ({"download_url": URL, "filename": 7, "content_type": 3}, FileLink("/reports/Q1 résumé.pdf", URL)),
+        ({"download_url": "http://x.example"}, FileLink("file", "http://x.example")),
     ],
 )
-def test_json_with_a_download_url_names_a_file(shape: Any, link: Link) -> None:
-    assert link_in(json.dumps(shape)) == link
+def test_json_with_a_download_url_names_a_file(shape: Any, link: FileLink) -> None:
+    assert find_link(json.dumps(shape)) == link
 
 
 @pytest.mark.parametrize(
@@ -200,16 +200,16 @@ def test_json_with_a_download_url_names_a_file(shape: Any, link: Link) -> None:
     ],
 )
 def test_what_is_no_address_of_the_web_names_none(text: str) -> None:
-    assert link_in(text) is None
+    assert find_link(text) is None
 
 
 @given(
     st.text() | st.dictionaries(st.sampled_from(["download_url", "name"]), st.text() | st.integers()).map(json.dumps)
 )
 def test_no_text_breaks_the_look_for_links(text: str) -> None:
-    link_in(text)
-    link_in(f'{{"download_url": {json.dumps("https://x.example/" + text)}}}')
-    assert output_of(text).text == text
+    find_link(text)
+    find_link(f'{{"download_url": {json.dumps("https://x.example/" + text)}}}')
+    assert to_output(text).text == text
 
 
 @pytest.mark.parametrize(
@@ -232,4 +232,4 @@ def test_a_summary_is_one_short_line_that_the_model_does_not_read(call: Any, sum
     outcome = call(search)
     assert outcome.summary == line
     assert outcome.render() == 'found\n{"n": 3}'
-    assert output_of("no Output").summary == ""
+    assert to_output("no Output").summary == ""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn import ConfigurationError, Output, tool
-from agentfn.tools import Registry, Toolkit
+from agentfn.tools import ToolRegistry, Toolkit
 
 
 @tool
@@ -38,22 +38,22 @@ def test_a_toolkit_stands_beside_tools() -> None:
         """Does."""
         return ""
 
-    registry = Registry([plain, PDF, SUMS])
+    registry = ToolRegistry([plain, PDF, SUMS])
     assert registry.names == ["plain", "find", "read", "add"]
     assert registry.instructions == "Look before you read.\n\nCount twice."
-    assert Registry([plain]).instructions == ""
-    assert Registry([Toolkit([plain])]).instructions == ""
+    assert ToolRegistry([plain]).instructions == ""
+    assert ToolRegistry([Toolkit([plain])]).instructions == ""
 
 
 def test_two_tools_of_one_name_are_refused_in_toolkits_too() -> None:
     twice: list[list[Any]] = [[PDF, find], [find, PDF], [PDF, Toolkit([read])]]
     for tools in twice:
         with pytest.raises(ConfigurationError, match="there are two of that name"):
-            Registry(tools)
+            ToolRegistry(tools)
 
 
 def test_a_result_is_summed_up_by_itself_else_by_its_toolkit_else_not_at_all() -> None:
-    registry = Registry([PDF, SUMS, tool(name="plain")(read)])
+    registry = ToolRegistry([PDF, SUMS, tool(name="plain")(read)])
     assert registry.summary("find", Output("abc", summary="1 match")) == "1 match"
     assert registry.summary("find", Output("abc")) == "find: 3 characters"
     assert registry.summary("add", Output("abc")) == ""
@@ -63,13 +63,13 @@ def test_a_result_is_summed_up_by_itself_else_by_its_toolkit_else_not_at_all() -
 
 
 def test_an_allow_list_keeps_what_the_toolkits_of_its_tools_say() -> None:
-    registry = Registry([PDF, SUMS])
-    one = registry.only(["read"])
+    registry = ToolRegistry([PDF, SUMS])
+    one = registry.select(["read"])
     assert (one.names, one.instructions) == (["read"], "Look before you read.")
     assert one.summary("read", Output("abc")) == "read: 3 characters"
-    assert registry.only(["add", "find"]).instructions == registry.instructions
-    assert registry.only([]).instructions == ""
-    assert one.only(["read"]).instructions == one.instructions
+    assert registry.select(["add", "find"]).instructions == registry.instructions
+    assert registry.select([]).instructions == ""
+    assert one.select(["read"]).instructions == one.instructions
 
 
 class Odd(Exception):
@@ -91,7 +91,7 @@ BROKEN: list[tuple[Callable[[str, str], Any], str]] = [
 def test_a_summary_that_breaks_is_logged_and_harms_nothing(
     summarise: Any, error: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    registry = Registry([Toolkit([find], summarise=summarise)])
+    registry = ToolRegistry([Toolkit([find], summarise=summarise)])
     assert registry.summary("find", Output("abc")) == ""
     assert [record.message for record in caplog.records] == ["a summary could not be made"]
     assert caplog.records[0].exc_info is not None
@@ -100,6 +100,6 @@ def test_a_summary_that_breaks_is_logged_and_harms_nothing(
 
 def test_a_summary_is_one_short_line_whatever_it_is_made_of() -> None:
     made: list[Any] = ["a\nb\u2028c", "x" * 500, None, 7, "half \ud83d"]
-    registry = Registry([Toolkit([find], summarise=lambda name, text: made[int(text)])])
+    registry = ToolRegistry([Toolkit([find], summarise=lambda name, text: made[int(text)])])
     lines = [registry.summary("find", Output(str(place))) for place in range(len(made))]
     assert lines == ["a b c", "x" * 119 + "…", "", "7", "half ?"]

@@ -10,7 +10,7 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from agentfn.a2a.modes import check_file
 from agentfn.a2a.uploads import is_upload, uploaded
 from agentfn.errors import FileRefused
-from agentfn.files import Fetcher, Upload, Uploads, fetch_source, safe_name
+from agentfn.files import Fetcher, Upload, Uploads, fetch_source, sanitize_file_name
 from agentfn.settings import Settings
 from agentfn.tools import File
 
@@ -35,7 +35,7 @@ async def read_files(
                 else:
                     files.append(await _file(part, number, settings, left))
                     left -= files[-1].size
-                check_file(files[-1].kind, files[-1].name, number, modes)
+                check_file(files[-1].content_type, files[-1].name, number, modes)
     except TimeoutError:
         raise InvalidParamsError(
             f"part {number}: the files of the message did not come within {settings.fetch_seconds:g} s"
@@ -59,7 +59,7 @@ async def _file(part: Part, number: int, settings: Settings, left: int) -> File:
 
 
 def _sent(part: Part, number: int) -> File:
-    name = safe_name(part.filename, f"file-{number}")
+    name = sanitize_file_name(part.filename, f"file-{number}")
     if not part.raw:
         raise FileRefused(f"the file {name} is empty")
     return File(name, part.raw, part.media_type)

@@ -19,7 +19,7 @@ from agentfn.deadline import Deadline
 from agentfn.errors import ConfigurationError, FileRefused
 from agentfn.exact import exact
 from agentfn.runs.runner import Runner
-from agentfn.runs.work_queue import LATER, Announcement
+from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, PushJob
 from agentfn.store import Head
 from agentfn.store.pushes import Push, Pushes, delivered
 from agentfn.telemetry import logger
@@ -40,12 +40,12 @@ class Delivering:
         self._poster = poster
         self._notary = notary
 
-    async def deliver(self, message: Announcement, deadline: Deadline) -> None:
+    async def deliver(self, message: PushJob, deadline: Deadline) -> None:
         """Whatever the subscribers of that task were not told yet. What fails is tried again, later and later."""
         head = await self._tasks.read(message.owner, message.task_id)
         if head is None or head.version < message.version:
-            if message.young(self._tasks.clock()):
-                await self._runner.queue.send(message, LATER)
+            if message.is_recent(self._tasks.clock()):
+                await self._runner.queue.send(message, RECHECK_DELAY_SECONDS)
             return
         pushes = await self._pushes.all(head)
         wanted = [push for push in pushes if not push.failed and message.config_id in ("", push.config.id)]
@@ -117,7 +117,7 @@ class Delivering:
 
     async def _again(self, head: Head, push: Push, delay: float) -> None:
         now = self._tasks.clock()
-        message = Announcement(head.owner, head.task.id, head.version, now, push.config.id)
+        message = PushJob(head.owner, head.task.id, head.version, now, push.config.id)
         await self._runner.queue.send(message, delay)
 
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from agentfn.a2a.links import PATH, key_of, read_id
 from agentfn.errors import StorageError
-from agentfn.files import Uploads, safe_name
+from agentfn.files import Uploads, sanitize_file_name
 from agentfn.runs.runner import Runner
 from agentfn.telemetry import logger
 from agentfn.tools import File
@@ -107,8 +107,8 @@ def read_wanted(body: bytes, most: int) -> Wanted:
         raise Unfit("size", "must be a whole number of bytes, 1 at least; it may be left out")
     if size is not None and size > most:
         raise Unfit("size", f"{size:,} bytes; {most:,} are allowed", 413)
-    called = safe_name(name)
-    return Wanted(called, kind or File(called, b"").kind, size or most)
+    called = sanitize_file_name(name)
+    return Wanted(called, kind or File(called, b"").content_type, size or most)
 
 
 def _minded(answer: Answer) -> Answer:

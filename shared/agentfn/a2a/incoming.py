@@ -177,7 +177,7 @@ def _skill(message: Message, agent: Agent) -> str:
     """The skill that the message's metadata names, as `skill` or `skillId`; empty where it names none."""
     metadata = MessageToDict(message.metadata) if message.HasField("metadata") else {}
     name = metadata.get("skill") or metadata.get("skillId") or ""
-    if name and (not isinstance(name, str) or agent.skill(name) is None):
+    if name and (not isinstance(name, str) or agent.find_skill(name) is None):
         known = ", ".join(skill.id for skill in agent.skills) or "none"
         raise InvalidParamsError(f"the agent has no such skill; it has: {known}")
     return name

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from a2a.types import Part, Task
 
 from agentfn.files import Bucket
-from agentfn.runs.task_updates import OBJECT
+from agentfn.runs.task_updates import OBJECT_SCHEME
 
 PATH = "/files/"
 ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{32})")
@@ -22,9 +22,9 @@ agent_address: ContextVar[str] = ContextVar("agent_address", default="")
 def sign(task_id: str, parts: Iterable[Part], bucket: Bucket) -> None:
     """Gives each part that refers to an object a link, when it dies, and the file's address as one of that task."""
     for part in parts:
-        if not part.url.startswith(OBJECT):
+        if not part.url.startswith(OBJECT_SCHEME):
             continue
-        key = part.url.removeprefix(OBJECT)
+        key = part.url.removeprefix(OBJECT_SCHEME)
         link = bucket.sign(key)
         part.url = link.url
         part.metadata.update({"expires": f"{link.expires:%Y-%m-%dT%H:%M:%SZ}"})
@@ -41,7 +41,7 @@ def read_id(text: str) -> tuple[str, str] | None:
 
 def key_of(task: Task, object_id: str) -> str | None:
     """The key of a file that the task shows its caller. What is kept for the model alone is in no part."""
-    keys = (part.url.removeprefix(OBJECT) for part in parts_of(task) if part.url.startswith(OBJECT))
+    keys = (part.url.removeprefix(OBJECT_SCHEME) for part in parts_of(task) if part.url.startswith(OBJECT_SCHEME))
     return next((key for key in keys if key.rsplit("/", 1)[-1] == object_id), None)
 
 

@@ -12,7 +12,7 @@ from google.protobuf.json_format import MessageToDict
 from agentfn.errors import ConflictError, FileRefused
 from agentfn.files.addresses import Resolver, allowed, literal, read_url
 from agentfn.runs.runner import Runner
-from agentfn.runs.work_queue import Announcement
+from agentfn.runs.work_queue import PushJob
 from agentfn.store import Head
 from agentfn.store.pushes import Push, Pushes, named
 
@@ -57,7 +57,7 @@ class Pushing:
             await self.pushes.put(head, Push(wanted, speaks_old(context), sent=head.version, address=address))
         except ConflictError:
             raise TaskNotFoundError from None
-        message = Announcement(head.owner, head.task.id, head.version, self.runner.tasks.clock(), wanted.id)
+        message = PushJob(head.owner, head.task.id, head.version, self.runner.tasks.clock(), wanted.id)
         await self.runner.queue.send(message, CATCH_UP)
         return wanted
 

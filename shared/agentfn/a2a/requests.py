@@ -220,7 +220,7 @@ class AgentRequests(RequestHandler):
         return Push(config, speaks_old(context), address=context.state["address"])
 
     async def _followed(self, head: Head, context: ServerCallContext, config: Any) -> AsyncGenerator[Event]:
-        deadline = Deadline.of(context.state["lambda"], reserve=self._runner.settings.reserve_seconds)
+        deadline = Deadline.from_lambda_context(context.state["lambda"], reserve_seconds=self._runner.settings.reserve_seconds)
         async with shielded(context), contextlib.aclosing(self.streaming.follow(head, deadline)) as events:
             async for event in events:
                 yield apply_history_length(event, config) if isinstance(event, Task) else event

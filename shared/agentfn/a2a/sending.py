@@ -18,7 +18,7 @@ from agentfn.errors import ConflictError, StorageError
 from agentfn.files import TaskFiles
 from agentfn.models import Turn
 from agentfn.runs.runner import Runner
-from agentfn.runs.task_updates import asking_loop, with_status
+from agentfn.runs.task_updates import loop_awaiting_input, with_status
 from agentfn.runs.work_queue import Continuation
 from agentfn.store import Head, MessageRecord
 from agentfn.store.events import status_event
@@ -51,11 +51,11 @@ class Sending:
         self._tasks = runner.tasks
         self._owner = owner
         self._wait = wait
-        self._here = wait and runner.executor is None  # an executor runs whole, which a request has no time for
+        self._here = wait and runner.engine is None  # an executor runs whole, which a request has no time for
         settings = runner.settings
         # The front door answers 504 at its limit, whatever the function still has.
         cap = settings.request_seconds if listener is None else None  # a stream has as long as the function
-        self._deadline = Deadline.of(context, reserve=settings.reserve_seconds, cap=cap)
+        self._deadline = Deadline.from_lambda_context(context, reserve_seconds=settings.reserve_seconds, max_seconds=cap)
 
     async def start(self, incoming: Incoming, push: Push | None = None) -> Head:
         """A new task; `push` is who else wants to be told of it, from its beginning.
@@ -66,7 +66,7 @@ class Sending:
         task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
         head = Head(self._tasks.agent, self._owner, task, skill=incoming.skill)
         head = dataclasses.replace(head, **await self._received(incoming, head))
-        memory = earlier.told(head.files, self._runner.settings)
+        memory = earlier.to_memory(head.files, self._runner.settings)
         turns = [*memory.turns, Turn("user", incoming.prompt(head.files))]
         head = dataclasses.replace(head, files=(*head.files, *memory.files))
         lease = self._lease()
@@ -90,15 +90,15 @@ class Sending:
         if not head.waiting and await self._known(records):
             return await self._same_message(records)
         self._check_follow_up(head, incoming)
-        from agentfn.loop.transcript import in_order, of_loop, unanswered  # a task that is begun or read needs no loop
+        from agentfn.loop.transcript import order_turns, turns_of_loop, pending_calls  # a task that is begun or read needs no loop
 
         earlier = await recalled(self._runner, self._owner, incoming.message)
         received = await self._received(incoming, head)
         said = incoming.prompt(received["files"][len(head.files) :])
-        loop = asking_loop(head.task)
+        loop = loop_awaiting_input(head.task)
         new = [Turn("user", said, loop=loop)]
-        if not unanswered(in_order(of_loop(turns, loop))):  # the verdict on a call stands right after it
-            memory = earlier.told(received["files"], self._runner.settings)
+        if not pending_calls(order_turns(turns_of_loop(turns, loop))):  # the verdict on a call stands right after it
+            memory = earlier.to_memory(received["files"], self._runner.settings)
             received["files"] += memory.files
             new = [*(dataclasses.replace(turn, loop=loop) for turn in memory.turns), *new]
         lease = self._lease()
@@ -118,7 +118,7 @@ class Sending:
 
     def _lease(self) -> float:
         """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""
-        return self._runner.lease(self._deadline).length() if self._here else 0.0
+        return self._runner.lease(self._deadline).duration() if self._here else 0.0
 
     async def _insure(self, coming: Head, lease: float) -> None:
         """A continuation for a head that is about to be written: for now, or for when its lease will have ended."""
@@ -149,7 +149,7 @@ class Sending:
     async def _awaited(self, head: Head) -> Head:
         """The head, when it is over or time is up, where the caller waits for what another invocation does."""
         pause = FIRST_LOOK
-        while self._wait and head.open and self._deadline.left() > pause:
+        while self._wait and head.open and self._deadline.remaining() > pause:
             await asyncio.sleep(pause)
             head = await self._tasks.read(self._owner, head.task.id) or head
             pause = min(LAST_LOOK, pause * 1.5)

@@ -25,7 +25,7 @@ class Streaming:
     def __init__(self, runner: Runner) -> None:
         self._tasks = runner.tasks
         self._bucket = runner.bucket
-        self._holds = runner.executor is not None
+        self._holds = runner.engine is not None
         self._working: set[asyncio.Task[Any]] = set()
 
     async def follow(self, head: Head, deadline: Deadline) -> AsyncGenerator[Event]:
@@ -46,7 +46,7 @@ class Streaming:
                     over = over or _ends(event)
                 pause = SHORTEST_LOOK
             if not over:
-                await self._tasks.bell.wait(head.task.id, deadline.clip(pause))
+                await self._tasks.bell.wait(head.task.id, deadline.limit(pause))
                 pause = min(LONGEST_LOOK, pause * 1.5)
 
     async def _message(self, head: Head) -> Message | None:

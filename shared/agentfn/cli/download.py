@@ -15,7 +15,7 @@ from google.protobuf.json_format import MessageToDict
 from agentfn.cli.screen import Stop, harmless
 from agentfn.cli.talk import is_near
 from agentfn.exact import exact
-from agentfn.files import safe_name
+from agentfn.files import sanitize_file_name
 
 NOT_EVERYWHERE = re.compile(r'[<>:"|?*]')  # in file names; a colon is a path on Windows
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
@@ -68,7 +68,7 @@ class Folder:
 
     def _free(self, part: Part, artifact: Artifact) -> Path:
         given = part.filename or artifact.name or artifact.artifact_id
-        name = NOT_EVERYWHERE.sub("_", safe_name(given, "artifact"))
+        name = NOT_EVERYWHERE.sub("_", sanitize_file_name(given, "artifact"))
         stem, dot, suffix = name.rpartition(".") if "." in name else (name, "", "")
         number = 1
         while name.lower() in self._taken or (self._path / name).is_dir():

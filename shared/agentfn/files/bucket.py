@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from agentfn.errors import StorageError
 from agentfn.files.signing import Form, SignedLink, end_of, form_of, link_of
-from agentfn.tools.workspaces.file_names import disposition
+from agentfn.tools.workspaces.file_names import content_disposition
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -44,7 +44,7 @@ class Bucket:
 
     def put(self, key: str, content: bytes | Path, media_type: str = BYTES, name: str = "") -> None:
         """A path's content goes piece by piece; it is never in memory as a whole."""
-        named: Any = {"ContentDisposition": disposition(name, media_type)} if name else {}
+        named: Any = {"ContentDisposition": content_disposition(name, media_type)} if name else {}
         with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as body:
             self._client().put_object(Bucket=self._name, Key=key, Body=body, ContentType=media_type, **named)
 
@@ -91,7 +91,7 @@ class Bucket:
                 CopySourceIfMatch=held.tag,
                 MetadataDirective="REPLACE",
                 ContentType=media_type,
-                ContentDisposition=disposition(name, media_type),
+                ContentDisposition=content_disposition(name, media_type),
             )
         except ClientError as error:
             raise self._gone(held.key, error) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from agentfn.errors import FileRefused
-from agentfn.tools.workspaces.file_names import MEDIA_TYPE, safe_name
+from agentfn.tools.workspaces.file_names import MEDIA_TYPE, sanitize_file_name
 
 if TYPE_CHECKING:
     from httpcore import Response
@@ -59,7 +59,7 @@ def called(disposition: str, url: str, media_type: str) -> str:
     """A safe name: from the Content-Disposition header, else from the URL's path, else by its kind alone."""
     path = url.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
     by_kind = f"file{mimetypes.guess_extension(media_type) or ''}"
-    return safe_name(_disposed(disposition) or unquote(path), by_kind)
+    return sanitize_file_name(_disposed(disposition) or unquote(path), by_kind)
 
 
 def _disposed(disposition: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from agentfn.errors import FileRefused
 from agentfn.files.fetcher import Fetcher
 from agentfn.tools import File
-from agentfn.tools.workspaces.file_names import MEDIA_TYPE, safe_name
+from agentfn.tools.workspaces.file_names import MEDIA_TYPE, sanitize_file_name
 
 LIMIT = 20 * 1024 * 1024  # bytes
 ADDRESSES = ("http://", "https://")
@@ -22,7 +22,7 @@ async def fetch_source(
     if not source.lower().startswith(ADDRESSES):
         return read_source(source, name=name, folder=folder, limit=limit)
     found = await fetcher.fetch(source, limit)
-    return File(safe_name(name or found.name), found.content, found.media_type)
+    return File(sanitize_file_name(name or found.name), found.content, found.media_type)
 
 
 def read_source(source: str, *, name: str = "", folder: Path | None = None, limit: int = LIMIT) -> File:
@@ -55,7 +55,7 @@ def _data_uri(source: str, name: str) -> File:
     if any(item.lower() == "base64" for item in parameters):
         content = _decoded(content.decode("latin-1"))
     chosen = name or unquote(named, errors="replace") or f"file{mimetypes.guess_extension(kind) or ''}"
-    return File(safe_name(chosen), content, kind)
+    return File(sanitize_file_name(chosen), content, kind)
 
 
 def _decoded(text: str) -> bytes:
@@ -78,11 +78,11 @@ def _inside(source: str, folder: Path) -> Path | None:
     except (OSError, ValueError, RuntimeError):
         return None  # too long for a name, as base64 is, or links in a circle
     if exists and not path.is_relative_to(folder.resolve()):
-        raise FileRefused(f"{safe_name(source)} lies outside the work folder")
+        raise FileRefused(f"{sanitize_file_name(source)} lies outside the work folder")
     return path if exists else None
 
 
 def _checked(file: File, limit: int) -> File:
     if file.size > limit:
         raise FileRefused(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
-    return File(safe_name(file.name), file.content, file.media_type)
+    return File(sanitize_file_name(file.name), file.content, file.media_type)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from agentfn.files.bucket import Bucket, Held
 from agentfn.files.signing import Form
-from agentfn.tools.workspaces.file_names import safe_name, safe_type
+from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
 
 FOLDER = "_uploads"  # no agent has such a name; infra/storage.yaml has it emptied after a day
 FORM_SECONDS = 900
@@ -20,7 +20,7 @@ class Upload:
     """A file whose content is in the bucket already."""
 
     name: str
-    kind: str
+    content_type: str
     held: Held
 
     @property
@@ -38,7 +38,7 @@ class Uploads:
     def form(self, name: str, media_type: str, most: int) -> tuple[str, Form]:
         """A new id, and what an upload of at most that many bytes is made with."""
         upload_id = uuid4().hex
-        notes = {NAME: quote(safe_name(name))}
+        notes = {NAME: quote(sanitize_file_name(name))}
         return upload_id, self._bucket.form(self._prefix + upload_id, media_type, most, FORM_SECONDS, notes)
 
     def find(self, upload_id: str, name: str = "", media_type: str = "") -> Upload | None:
@@ -49,4 +49,4 @@ class Uploads:
         if held is None:
             return None
         called = name or unquote(held.notes.get(NAME, ""))
-        return Upload(safe_name(called), safe_type(media_type or held.media_type), held)
+        return Upload(sanitize_file_name(called), sanitize_media_type(media_type or held.media_type), held)

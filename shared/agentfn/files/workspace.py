@@ -12,9 +12,9 @@ from uuid import uuid4
 from agentfn.errors import ToolError
 from agentfn.files.bucket import Bucket
 from agentfn.files.uploads import Upload
-from agentfn.tools import File, FileInfo, FileRecord, Link, Origin
-from agentfn.tools.workspaces.file_names import safe_name, safe_type
-from agentfn.tools.workspaces.file_records import find_record, free_name
+from agentfn.tools import File, FileInfo, FileRecord, FileLink, Origin
+from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
+from agentfn.tools.workspaces.file_records import find_file, unique_file_name
 
 NO_ROOM = (
     "{name} has {size:,} bytes, and the disk that tools work on has {free:,} left: it cannot be opened. "
@@ -62,8 +62,8 @@ class TaskFiles:
     def produced(self) -> tuple[FileInfo, ...]:
         return tuple(record for record in self.records if record.origin == "produced")
 
-    def local(self, name: str) -> Path:
-        record = find_record(self._records, name)
+    def local_path(self, name: str) -> Path:
+        record = find_file(self._records, name)
         path = Path(self._temporary.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
         with self._lock:
             turn = self._turns.setdefault(record.key, threading.Lock())
@@ -72,13 +72,13 @@ class TaskFiles:
                 self._fetch(record, path)
         return path
 
-    def keep(self, file: File, *, hidden: bool = False) -> FileRecord:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
         return self._store(file, "hidden" if hidden else "produced")
 
-    def link(self, link: Link) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileInfo:
         with self._lock:
-            name = free_name(self._records, safe_name(link.name), "produced")
-            kind = safe_type(link.media_type or File(name, b"").kind)
+            name = unique_file_name(self._records, sanitize_file_name(link.name), "produced")
+            kind = sanitize_media_type(link.media_type or File(name, b"").content_type)
             self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
             return self._records[name]
 
@@ -105,11 +105,11 @@ class TaskFiles:
             partial.replace(path)
 
     def _store(self, file: File | Upload, origin: Origin) -> FileRecord:
-        size, kind = file.size, safe_type(file.kind)
+        size, kind = file.size, sanitize_media_type(file.content_type)
         key = f"{self._prefix}{origin}/{uuid4().hex}"
         with self._lock:
             self._check_open()
-            name = free_name(self._records, safe_name(file.name), origin)
+            name = unique_file_name(self._records, sanitize_file_name(file.name), origin)
         if isinstance(file, Upload):
             self._bucket.copy(file.held, key, kind, name)
         else:

@@ -7,38 +7,38 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agentfn.loop.agent_loop import Loop
+    from agentfn.loop.agent_loop import AgentLoop
     from agentfn.loop.loop_events import (
-        Event,
-        Final,
+        LoopEvent,
+        LoopFinished,
         ModelTurn,
         Notice,
         Progress,
         StepStarted,
         TextDelta,
-        ToolCalled,
+        ToolCallStarted,
         ToolsFinished,
     )
     from agentfn.loop.loop_limits import LoopLimits
-    from agentfn.loop.loop_result import Result, Status
-    from agentfn.loop.nested_loops import InnerLoops
-    from agentfn.loop.tool_protocols.tool_protocol import ProtocolName
+    from agentfn.loop.loop_result import LoopResult, LoopStatus
+    from agentfn.loop.nested_loops import NestedLoops
+    from agentfn.loop.tool_protocols.tool_protocol import ToolProtocolName
 
 __all__ = [
-    "Event",
-    "Final",
-    "InnerLoops",
-    "Loop",
+    "LoopEvent",
+    "LoopFinished",
+    "NestedLoops",
+    "AgentLoop",
     "LoopLimits",
     "ModelTurn",
     "Notice",
     "Progress",
-    "ProtocolName",
-    "Result",
-    "Status",
+    "ToolProtocolName",
+    "LoopResult",
+    "LoopStatus",
     "StepStarted",
     "TextDelta",
-    "ToolCalled",
+    "ToolCallStarted",
     "ToolsFinished",
 ]
 

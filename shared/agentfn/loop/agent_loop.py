@@ -10,30 +10,30 @@ from typing import Any
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ModelError
-from agentfn.loop.loop_events import Event, Final, ModelTurn, StepStarted
+from agentfn.loop.loop_events import LoopEvent, LoopFinished, ModelTurn, StepStarted
 from agentfn.loop.loop_limits import LoopLimits
-from agentfn.loop.loop_result import Result
-from agentfn.loop.loop_state import Tally
-from agentfn.loop.model_retry import Asking, OutOfTime
-from agentfn.loop.model_turn import Speaking
-from agentfn.loop.result_factory import already_ended, answered, ended, waits
-from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
-from agentfn.loop.tool_calls.tool_executor import NOT_DONE, Acting
-from agentfn.loop.tool_protocols.tool_protocol import ProtocolName, protocol_for
-from agentfn.loop.transcript import cut_call, steps_taken, unanswered, usage_of
+from agentfn.loop.loop_result import LoopResult
+from agentfn.loop.loop_state import LoopState
+from agentfn.loop.model_retry import RetryingModel, DeadlineReached
+from agentfn.loop.model_turn import ModelTurnRunner
+from agentfn.loop.result_factory import existing_result, answer_result, final_output_result, approval_result
+from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
+from agentfn.loop.tool_calls.tool_executor import OUT_OF_TIME_ERROR, ToolExecutor
+from agentfn.loop.tool_protocols.tool_protocol import ToolProtocolName, select_protocol
+from agentfn.loop.transcript import truncated_call_id, count_steps, pending_calls, total_usage
 from agentfn.models import Model, Prompt, Sampling, Turn, Usage
-from agentfn.tools import FolderWorkspace, Inner, Registry, Workspace
-from agentfn.tools.execution import Slots
+from agentfn.tools import FolderWorkspace, NestedLoopRunner, ToolRegistry, Workspace
+from agentfn.tools.execution import ConcurrencyLimiter
 from agentfn.tools.read_more_tool import read_more
-from agentfn.tools.tool_context import no_inner
-from agentfn.tools.tool_output import writable
+from agentfn.tools.tool_context import no_nested_loops
+from agentfn.tools.tool_output import replace_surrogates
 
-A_DAY = 86_400.0
-TOO_LATE = "The time was over before there was an answer."
+NO_DEADLINE_SECONDS = 86_400.0
+OUT_OF_TIME_TEXT = "The time was over before there was an answer."
 
 
 @dataclass(frozen=True)
-class Loop:
+class AgentLoop:
     """One agent's loop over one transcript.
 
     `suspends` says that another run can go on where this one stops: out of time it then ends "suspended", else with a
@@ -43,163 +43,163 @@ class Loop:
     """
 
     model: Model
-    tools: Registry = field(default_factory=Registry)
-    system: str = ""
+    tools: ToolRegistry = field(default_factory=ToolRegistry)
+    system_prompt: str = ""
     workspace: Workspace = field(default_factory=FolderWorkspace)
-    deadline: Deadline = field(default_factory=lambda: Deadline.after(A_DAY))
-    slots: Slots = field(default_factory=lambda: Slots(16))
+    deadline: Deadline = field(default_factory=lambda: Deadline.after(NO_DEADLINE_SECONDS))
+    limiter: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(16))
     task_id: str = "task"
     name: str = ""
     limits: LoopLimits = field(default_factory=LoopLimits)
     sampling: Sampling = field(default_factory=Sampling)
-    protocol: ProtocolName = "auto"
-    lifecycle: Registry = LIFECYCLE
+    tool_protocol: ToolProtocolName = "auto"
+    lifecycle_tools: ToolRegistry = LIFECYCLE_TOOLS
     force_first_tool: bool = False
-    compact: bool = False
+    compact_schemas: bool = False
     stream: bool = False
-    suspends: bool = False
-    spent: Callable[[Sequence[Turn]], Usage] = usage_of
+    can_suspend: bool = False
+    count_usage: Callable[[Sequence[Turn]], Usage] = total_usage
     state: Mapping[str, Any] = field(default_factory=dict)
-    inner: Inner = no_inner
+    run_nested: NestedLoopRunner = no_nested_loops
 
-    def run_sync(self, message: str | Sequence[Turn]) -> Result:
+    def run_sync(self, message: str | Sequence[Turn]) -> LoopResult:
         """`run` for scripts, in an event loop of its own. `message` is the user's words, or a transcript."""
         return asyncio.run(self.run([Turn("user", message)] if isinstance(message, str) else message))
 
-    async def run(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> Result:
+    async def run(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> LoopResult:
         """Plays to the end and returns how it ended."""
-        async with contextlib.aclosing(self.play(transcript, interrupted=interrupted)) as events:
+        async with contextlib.aclosing(self.run_stream(transcript, interrupted=interrupted)) as events:
             async for event in events:
-                if isinstance(event, Final):
+                if isinstance(event, LoopFinished):
                     return event.result
         raise AssertionError("a loop ends with Final")
 
-    async def play(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> AsyncGenerator[Event]:
+    async def run_stream(self, transcript: Sequence[Turn], *, interrupted: bool = False) -> AsyncGenerator[LoopEvent]:
         """Goes on where `transcript` stands, and ends with one Final.
 
         `interrupted` says that the run which wrote its end may have died with calls under way: those of idempotent
         tools are made again, of others the model is told that the outcome is unknown.
         """
-        tally = Tally(transcript)
-        step = steps_taken(tally.turns)
+        tally = LoopState(transcript)
+        step = count_steps(tally.turns)
         try:
-            async with contextlib.aclosing(self._to_the_end(tally, interrupted)) as events:
+            async with contextlib.aclosing(self._run_until_deadline(tally, interrupted)) as events:
                 async for event in events:
                     step = event.step
                     yield event
         except ModelError as error:
-            yield Final(
-                step, tally.result("failed", writable(str(error)).strip() or type(error).__name__, "model_error")
+            yield LoopFinished(
+                step, tally.build_result("failed", replace_surrogates(str(error)).strip() or type(error).__name__, "model_error")
             )
 
-    async def _to_the_end(self, tally: Tally, interrupted: bool) -> AsyncGenerator[Event]:
+    async def _run_until_deadline(self, tally: LoopState, interrupted: bool) -> AsyncGenerator[LoopEvent]:
         """The steps, and what becomes of them when the time is over."""
-        step = steps_taken(tally.turns)
-        speaking = await self._speaking()
+        step = count_steps(tally.turns)
+        speaking = await self._model_turn_runner()
         try:
-            async with contextlib.aclosing(self._steps(tally, speaking, interrupted)) as events:
+            async with contextlib.aclosing(self._run_steps(tally, speaking, interrupted)) as events:
                 async for event in events:
                     step = event.step
                     yield event
-        except OutOfTime as pause:
-            if self.suspends:
-                yield Final(step, tally.result("suspended", "", "out_of_time", resume_in=pause.resume_in))
+        except DeadlineReached as pause:
+            if self.can_suspend:
+                yield LoopFinished(step, tally.build_result("suspended", "", "out_of_time", resume_in_seconds=pause.resume_in_seconds))
                 return
-            if calls := unanswered(tally.turns):
-                yield tally.keep(Acting.unfinished(step, calls, NOT_DONE))
-            async with contextlib.aclosing(self._last_words(tally, speaking, steps_taken(tally.turns) + 1)) as events:
+            if calls := pending_calls(tally.turns):
+                yield tally.record(ToolExecutor.fail_calls(step, calls, OUT_OF_TIME_ERROR))
+            async with contextlib.aclosing(self._final_answer(tally, speaking, count_steps(tally.turns) + 1)) as events:
                 async for event in events:
                     yield event
 
-    async def _steps(self, tally: Tally, speaking: Speaking, interrupted: bool) -> AsyncGenerator[Event]:
-        if result := already_ended(tally, self.limits, self.workspace.produced):
-            yield Final(steps_taken(tally.turns), result)
+    async def _run_steps(self, tally: LoopState, speaking: ModelTurnRunner, interrupted: bool) -> AsyncGenerator[LoopEvent]:
+        if result := existing_result(tally, self.limits, self.workspace.produced):
+            yield LoopFinished(count_steps(tally.turns), result)
             return
-        deadline = self._working()
-        acting = self._acting(speaking, deadline)
-        for step in itertools.count(steps_taken(tally.turns) + (not unanswered(tally.turns))):
-            if not unanswered(tally.turns):
+        deadline = self._step_deadline()
+        acting = self._tool_executor(speaking, deadline)
+        for step in itertools.count(count_steps(tally.turns) + (not pending_calls(tally.turns))):
+            if not pending_calls(tally.turns):
                 interrupted = False  # whatever is called from here on, this run calls itself
-                limit = self.limits.met(step, self.spent(tally.turns))
-                async with contextlib.aclosing(self._speak(tally, speaking, step, limit, deadline)) as events:
+                limit = self.limits.reached_limit(step, self.count_usage(tally.turns))
+                async with contextlib.aclosing(self._run_model_turn(tally, speaking, step, limit, deadline)) as events:
                     async for event in events:
                         yield event
-                if not unanswered(tally.turns):
+                if not pending_calls(tally.turns):
                     return
-            cut = cut_call(tally.turns)
-            told, ending = acting.live(step, unanswered(tally.turns), cut)
+            cut = truncated_call_id(tally.turns)
+            told, ending = acting.run_lifecycle_calls(step, pending_calls(tally.turns), cut)
             for event in told:
-                yield tally.keep(event)
+                yield tally.record(event)
             if ending is not None:
-                yield Final(step, ended(tally, ending[1], ending[0], self.workspace.produced))
+                yield LoopFinished(step, final_output_result(tally, ending[1], ending[0], self.workspace.produced))
                 return
-            async with contextlib.aclosing(acting.run(step, tally.turns, interrupted=interrupted, cut=cut)) as events:
+            async with contextlib.aclosing(acting.run_tool_calls(step, tally.turns, interrupted=interrupted, cut=cut)) as events:
                 async for event in events:
-                    yield tally.keep(event)
-            if waiting := unanswered(tally.turns):
-                yield Final(step, waits(tally, waiting[0]))
+                    yield tally.record(event)
+            if waiting := pending_calls(tally.turns):
+                yield LoopFinished(step, approval_result(tally, waiting[0]))
                 return
 
-    async def _speak(
-        self, tally: Tally, speaking: Speaking, step: int, limit: str, deadline: Deadline
-    ) -> AsyncGenerator[Event]:
+    async def _run_model_turn(
+        self, tally: LoopState, speaking: ModelTurnRunner, step: int, limit: str, deadline: Deadline
+    ) -> AsyncGenerator[LoopEvent]:
         """The model's next turn; where it holds no calls, that was the loop's last. With a limit met, it is."""
         yield StepStarted(step)
-        async with contextlib.aclosing(speaking.turn(step, self._prompt(tally.turns, limit), deadline)) as events:
+        async with contextlib.aclosing(speaking.run(step, self._build_request(tally.turns, limit), deadline)) as events:
             async for event in events:
-                yield tally.keep(event)
+                yield tally.record(event)
         if isinstance(event, ModelTurn) and not event.turn.calls:
-            yield Final(step, answered(tally, event.turn, event.finish, limit, self.workspace.produced))
+            yield LoopFinished(step, answer_result(tally, event.turn, event.finish_reason, limit, self.workspace.produced))
 
-    async def _last_words(self, tally: Tally, speaking: Speaking, step: int) -> AsyncGenerator[Event]:
+    async def _final_answer(self, tally: LoopState, speaking: ModelTurnRunner, step: int) -> AsyncGenerator[LoopEvent]:
         """The closing call of a loop that no other run goes on with."""
         try:
-            speak = self._speak(tally, speaking, step, "out_of_time", self.deadline)
+            speak = self._run_model_turn(tally, speaking, step, "out_of_time", self.deadline)
             async with contextlib.aclosing(speak) as events:
                 async for event in events:
                     yield event
-        except OutOfTime:
-            yield Final(step, tally.result("failed", TOO_LATE, "out_of_time"))
+        except DeadlineReached:
+            yield LoopFinished(step, tally.build_result("failed", OUT_OF_TIME_TEXT, "out_of_time"))
 
-    def _prompt(self, turns: Sequence[Turn], limit: str) -> Prompt:
-        told = [*turns, Turn("user", self.limits.closing(limit))] if limit else turns
+    def _build_request(self, turns: Sequence[Turn], limit: str) -> Prompt:
+        told = [*turns, Turn("user", self.limits.final_answer_prompt(limit))] if limit else turns
         fresh = turns[-1].role == "user" and all(turn.usage is None for turn in turns)  # nothing that it said itself
         cut = any(file.origin == "hidden" for file in self.workspace.files)  # an output that read_more goes on with
-        own = self._readable() if cut else self.tools
+        own = self._tools_with_read_more() if cut else self.tools
         return Prompt(
-            system=self.system,
+            system=self.system_prompt,
             turns=tuple(told),
-            tools=(*own.declarations(self.compact), *self.lifecycle.declarations(self.compact)),
+            tools=(*own.declarations(self.compact_schemas), *self.lifecycle_tools.declarations(self.compact_schemas)),
             tool_choice="none" if limit else "required" if fresh and self.force_first_tool else "auto",
             sampling=self.sampling,
         )
 
-    def _readable(self) -> Registry:
+    def _tools_with_read_more(self) -> ToolRegistry:
         """The agent's tools, and the one that reads on where an output was cut."""
-        return self.tools if read_more.name in self.tools else self.tools.beside(read_more)
+        return self.tools if read_more.name in self.tools else self.tools.with_tool(read_more)
 
-    def _working(self) -> Deadline:
+    def _step_deadline(self) -> Deadline:
         """Until when there is work; the rest is for the closing call, where no other run could make it."""
-        kept = 0.0 if self.suspends else min(self.limits.closing_seconds, self.deadline.left() / 4)
+        kept = 0.0 if self.can_suspend else min(self.limits.final_answer_seconds, self.deadline.remaining() / 4)
         return dataclasses.replace(self.deadline, at=self.deadline.at - kept)
 
-    async def _speaking(self) -> Speaking:
-        protocol = await protocol_for(self.model, self.protocol)
-        asking = Asking(self.model, self.limits.patience, stream=self.stream and protocol.streams)
-        return Speaking(asking, protocol, self.limits)
+    async def _model_turn_runner(self) -> ModelTurnRunner:
+        protocol = await select_protocol(self.model, self.tool_protocol)
+        asking = RetryingModel(self.model, self.limits.retry_policy, stream=self.stream and protocol.can_stream)
+        return ModelTurnRunner(asking, protocol, self.limits)
 
-    def _acting(self, speaking: Speaking, deadline: Deadline) -> Acting:
-        repeats = speaking.protocol.repeats
-        return Acting(
-            tools=self._readable(),
-            lifecycle=self.lifecycle,
+    def _tool_executor(self, speaking: ModelTurnRunner, deadline: Deadline) -> ToolExecutor:
+        repeats = speaking.protocol.max_repeats
+        return ToolExecutor(
+            tools=self._tools_with_read_more(),
+            lifecycle_tools=self.lifecycle_tools,
             workspace=self.workspace,
             deadline=deadline,
             limits=self.limits.tools,
-            slots=self.slots,
+            limiter=self.limiter,
             task_id=self.task_id,
-            loop=self.name,
-            max_repeats=self.limits.repeats if repeats is None else min(repeats, self.limits.repeats),
-            inner=self.inner,
+            loop_name=self.name,
+            max_repeats=self.limits.max_repeats if repeats is None else min(repeats, self.limits.max_repeats),
+            run_nested=self.run_nested,
             state=self.state,
         )

@@ -9,41 +9,41 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from agentfn.loop.loop_result import Result
+from agentfn.loop.loop_result import LoopResult
 from agentfn.models import Call, Turn
 from agentfn.models.turn import Finish
 
 
 @dataclass(frozen=True)
-class Event:
+class LoopEvent:
     kind: ClassVar[str] = "event"
     step: int
     loop: str = field(default="", kw_only=True)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        turns = self._turns()
+        turns = self._new_turns()
         return tuple(dataclasses.replace(turn, loop=self.loop) for turn in turns) if self.loop else turns
 
     @property
     def urgent(self) -> bool:
         return False
 
-    def _turns(self) -> tuple[Turn, ...]:
+    def _new_turns(self) -> tuple[Turn, ...]:
         return ()
 
     def to_json(self) -> dict[str, Any]:
-        shape = {name: _plain(value) for name, value in vars(self).items() if name != "loop" or value}
+        shape = {name: _to_json(value) for name, value in vars(self).items() if name != "loop" or value}
         return {"kind": self.kind, **shape}
 
 
 @dataclass(frozen=True)
-class StepStarted(Event):
+class StepStarted(LoopEvent):
     kind: ClassVar[str] = "step_started"
 
 
 @dataclass(frozen=True)
-class TextDelta(Event):
+class TextDelta(LoopEvent):
     """A piece of the text that the model is producing. It goes to `offset` of that turn's text, in characters.
 
     Whatever was told past there before is void: a stream that broke may come out differently the second time.
@@ -55,24 +55,24 @@ class TextDelta(Event):
 
 
 @dataclass(frozen=True)
-class ModelTurn(Event):
+class ModelTurn(LoopEvent):
     """`acts` says that tools of the agent's own run next."""
 
     kind: ClassVar[str] = "model_turn"
     turn: Turn
-    acts: bool
-    finish: Finish = "stop"
+    runs_tools: bool
+    finish_reason: Finish = "stop"
 
-    def _turns(self) -> tuple[Turn, ...]:
+    def _new_turns(self) -> tuple[Turn, ...]:
         return (self.turn,)
 
     @property
     def urgent(self) -> bool:
-        return self.acts or bool(self.loop)
+        return self.runs_tools or bool(self.loop)
 
 
 @dataclass(frozen=True)
-class ToolCalled(Event):
+class ToolCallStarted(LoopEvent):
     kind: ClassVar[str] = "tool_called"
     call: Call
 
@@ -86,20 +86,20 @@ class ToolResult:
 
     call: Call
     turn: Turn
-    error: bool = False
+    is_error: bool = False
     seconds: float = 0.0
     summary: str = ""
 
 
 @dataclass(frozen=True)
-class ToolsFinished(Event):
+class ToolsFinished(LoopEvent):
     """Calls that ended at about the same time: one save keeps them all. `ran` is False where none had an effect."""
 
     kind: ClassVar[str] = "tools_finished"
     results: tuple[ToolResult, ...]
     ran: bool = True
 
-    def _turns(self) -> tuple[Turn, ...]:
+    def _new_turns(self) -> tuple[Turn, ...]:
         return tuple(result.turn for result in self.results)
 
     @property
@@ -108,13 +108,13 @@ class ToolsFinished(Event):
 
 
 @dataclass(frozen=True)
-class Progress(Event):
+class Progress(LoopEvent):
     kind: ClassVar[str] = "progress"
     text: str
 
 
 @dataclass(frozen=True)
-class Notice(Event):
+class Notice(LoopEvent):
     """Something that the operator may want to know and the caller need not: a retry, a nudge."""
 
     kind: ClassVar[str] = "notice"
@@ -122,16 +122,16 @@ class Notice(Event):
 
 
 @dataclass(frozen=True)
-class Final(Event):
+class LoopFinished(LoopEvent):
     kind: ClassVar[str] = "final"
-    result: Result
+    result: LoopResult
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Turn | Result):
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Turn | LoopResult):
         return value.to_json()
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     if dataclasses.is_dataclass(value):
-        return {name: _plain(item) for name, item in vars(value).items()}
+        return {name: _to_json(item) for name, item in vars(value).items()}
     return value

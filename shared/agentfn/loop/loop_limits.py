@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 from agentfn.models import Usage
 from agentfn.tools.execution import ToolLimits
 
-RESERVED = frozenset({"finish", "ask_user", "reject_task", "request_auth", "report_progress"})  # the loop's own tools
-CLOSING = (
+LIFECYCLE_TOOL_NAMES = frozenset({"finish", "ask_user", "reject_task", "request_auth", "report_progress"})  # the loop's own tools
+FINAL_ANSWER_PROMPT = (
     "{limit} reached, and tools are off. Give the best answer that what you have found so far allows, "
     "and say what is missing."
 )
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """`seconds` is the longest that one call may take, `retries` the budget of retries that a loop begins with.
 
     Each retry takes one of the budget, and each call that needs none gives one back: a bad hour ends a task, a bad
     minute now and then does not.
     """
 
-    seconds: float = 180.0
-    retries: int = 4
+    timeout_seconds: float = 180.0
+    max_retries: int = 4
 
 
 @dataclass(frozen=True)
@@ -33,32 +33,32 @@ class LoopLimits:
     `closing_seconds` are kept for the last answer where a loop that runs out of time cannot go on in another run.
     """
 
-    steps: int = 40
-    tokens: int | None = None
-    cost: float | None = None
-    history_chars: int = 400_000
-    history_tokens: int | None = None
-    repeats: int = 6
-    nudges: int = 2
-    closing_seconds: float = 20.0
-    patience: Patience = field(default_factory=Patience)
+    max_steps: int = 40
+    max_total_tokens: int | None = None
+    max_cost: float | None = None
+    max_history_chars: int = 400_000
+    max_history_tokens: int | None = None
+    max_repeats: int = 6
+    max_retry_prompts: int = 2
+    final_answer_seconds: float = 20.0
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     tools: ToolLimits = field(default_factory=ToolLimits)
 
-    def met(self, step: int, spent: Usage) -> str:
+    def reached_limit(self, step: int, usage: Usage) -> str:
         """The limit that forbids a further step, as a finish reason; empty where none does."""
-        if step > self.steps:
+        if step > self.max_steps:
             return "max_steps"
-        if self.tokens is not None and spent.total >= self.tokens:
+        if self.max_total_tokens is not None and usage.total >= self.max_total_tokens:
             return "max_tokens"
-        if self.cost is not None and (spent.cost or 0.0) >= self.cost:
+        if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
             return "max_cost"
         return ""
 
-    def closing(self, limit: str) -> str:
+    def final_answer_prompt(self, limit: str) -> str:
         """What the model is told when that limit is met."""
         words = {
-            "max_steps": f"The limit of {self.steps} steps is",
-            "max_tokens": f"The limit of {self.tokens:,} tokens is" if self.tokens else "",
-            "max_cost": f"The limit of {self.cost} US dollars is" if self.cost else "",
+            "max_steps": f"The limit of {self.max_steps} steps is",
+            "max_tokens": f"The limit of {self.max_total_tokens:,} tokens is" if self.max_total_tokens else "",
+            "max_cost": f"The limit of {self.max_cost} US dollars is" if self.max_cost else "",
         }
-        return CLOSING.format(limit=words.get(limit) or "The end of the time is")
+        return FINAL_ANSWER_PROMPT.format(limit=words.get(limit) or "The end of the time is")

@@ -6,8 +6,8 @@ from typing import Any, Literal
 from agentfn.models import Call, Turn, Usage
 from agentfn.tools import FileInfo
 
-Status = Literal["completed", "input_required", "auth_required", "rejected", "failed", "suspended"]
-LIMITS = frozenset({"max_steps", "max_tokens", "max_cost", "out_of_time", "length"})
+LoopStatus = Literal["completed", "input_required", "auth_required", "rejected", "failed", "suspended"]
+LIMIT_REASONS = frozenset({"max_steps", "max_tokens", "max_cost", "out_of_time", "length"})
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class CallRecord:
     name: str
     arguments: str
     result: str
-    error: bool = False
+    is_error: bool = False
     seconds: float | None = None
 
 
@@ -29,7 +29,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Result:
+class LoopResult:
     """`str()` of it is the text: the answer, the question to the user, or the reason.
 
     `finish_reason` is "answer", the name of the lifecycle tool that ended it, "approval" where `call` needs the user's
@@ -39,7 +39,7 @@ class Result:
     turn. `loop` names the inner loop that asks the user; it is empty where that is the task's own.
     """
 
-    status: Status
+    status: LoopStatus
     text: str = ""
     finish_reason: str = "answer"
     files: tuple[FileInfo, ...] = ()
@@ -50,7 +50,7 @@ class Result:
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
     transcript: tuple[Turn, ...] = ()
-    resume_in: float = 0.0
+    resume_in_seconds: float = 0.0
     loop: str = ""
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Result:
     @property
     def partial(self) -> bool:
         """Whether a limit ended it before the model was done."""
-        return self.status == "completed" and self.finish_reason in LIMITS
+        return self.status == "completed" and self.finish_reason in LIMIT_REASONS
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ModelTooLong
-from agentfn.loop.history_window import budget, trimmed
-from agentfn.loop.loop_events import Event, ModelTurn, Notice, TextDelta
+from agentfn.loop.history_window import char_budget, trim_history
+from agentfn.loop.loop_events import LoopEvent, ModelTurn, Notice, TextDelta
 from agentfn.loop.loop_limits import LoopLimits
-from agentfn.loop.model_retry import Asking, agreement
-from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
+from agentfn.loop.model_retry import RetryingModel, common_prefix_length
+from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.loop.tool_protocols.tool_protocol import ToolProtocol
-from agentfn.loop.transcript import distinct, shown, whole
+from agentfn.loop.transcript import with_unique_ids, visible_turns, sanitize_response
 from agentfn.models import Prompt, Reply, Turn, Usage
 
-LEAST_CHARS = 2_000  # of a transcript; one that is too long even so is the model's last word
+MIN_HISTORY_CHARS = 2_000  # of a transcript; one that is too long even so is the model's last word
 
 
 @dataclass(frozen=True)
-class Speaking:
-    asking: Asking
+class ModelTurnRunner:
+    model: RetryingModel
     protocol: ToolProtocol
     limits: LoopLimits
 
-    async def turn(self, step: int, prompt: Prompt, deadline: Deadline) -> AsyncGenerator[Event]:
+    async def run(self, step: int, prompt: Prompt, deadline: Deadline) -> AsyncGenerator[LoopEvent]:
         """The events of its making, then a ModelTurn. `prompt` holds the whole transcript.
 
         What an unreadable reply was answered with is told to the model and not kept; it is paid for all the same.
@@ -33,47 +33,47 @@ class Speaking:
         aside: list[Turn] = []
         spent = Usage()
         screen = ""
-        for nudges in range(self.limits.nudges + 1):
-            async with contextlib.aclosing(self._reply(step, prompt, aside, deadline)) as items:
+        for nudges in range(self.limits.max_retry_prompts + 1):
+            async with contextlib.aclosing(self._request(step, prompt, aside, deadline)) as items:
                 async for item in items:
                     if isinstance(item, TextDelta):
                         screen = screen[: item.offset] + item.text
-                    if isinstance(item, Event):
+                    if isinstance(item, LoopEvent):
                         yield item
                     else:
-                        reply = whole(item)
+                        reply = sanitize_response(item)
             spent += reply.usage
             if reply.finish == "content_filter":  # what is left of it was not meant to be acted on
                 reply = dataclasses.replace(reply, calls=())
-            read = self.protocol.read(reply, prompt)
-            meant = read if isinstance(read, Reply) else self.protocol.give_up(reply)
-            if isinstance(read, Reply) or nudges == self.limits.nudges:
+            read = self.protocol.read_response(reply, prompt)
+            meant = read if isinstance(read, Reply) else self.protocol.fall_back(reply)
+            if isinstance(read, Reply) or nudges == self.limits.max_retry_prompts:
                 break
             yield Notice(step, f"a reply that cannot be gone on with; the model was told: {read.reason}")
             aside += read.turns()
-        meant = whole(meant)  # an escaped half of a character comes to light when JSON is read
-        calls = distinct(meant.calls, prompt.turns)
+        meant = sanitize_response(meant)  # an escaped half of a character comes to light when JSON is read
+        calls = with_unique_ids(meant.calls, prompt.turns)
         turn = dataclasses.replace(meant, calls=calls, usage=spent).turn
-        if self.asking.streams and screen != turn.text:
-            same = agreement(screen, turn.text)
+        if self.model.streams and screen != turn.text:
+            same = common_prefix_length(screen, turn.text)
             yield TextDelta(step, turn.text[same:], same)
-        yield ModelTurn(step, turn, any(call.name not in LIFECYCLE for call in calls), meant.finish)
+        yield ModelTurn(step, turn, any(call.name not in LIFECYCLE_TOOLS for call in calls), meant.finish)
 
-    async def _reply(
+    async def _request(
         self, step: int, prompt: Prompt, aside: Sequence[Turn], deadline: Deadline
-    ) -> AsyncGenerator[Event | Reply]:
+    ) -> AsyncGenerator[LoopEvent | Reply]:
         """The reply to as much of the transcript as the limits and the model allow."""
-        chars = budget(prompt.turns, self.limits.history_chars, self.limits.history_tokens)
+        chars = char_budget(prompt.turns, self.limits.max_history_chars, self.limits.max_history_tokens)
         while True:
-            turns = (*trimmed(shown(prompt.turns), chars), *aside)
+            turns = (*trim_history(visible_turns(prompt.turns), chars), *aside)
             try:
-                put = self.protocol.prompt(dataclasses.replace(prompt, turns=turns))
-                async with contextlib.aclosing(self.asking.ask(step, put, deadline)) as items:
+                put = self.protocol.to_request(dataclasses.replace(prompt, turns=turns))
+                async with contextlib.aclosing(self.model.ask(step, put, deadline)) as items:
                     async for item in items:
                         yield item
                 return
             except ModelTooLong as error:
                 chars = min(chars, sum(len(turn.text) for turn in turns)) // 2
-                if chars < LEAST_CHARS:
+                if chars < MIN_HISTORY_CHARS:
                     raise
                 yield Notice(step, f"{error}; asking again with the newest {chars:,} characters of the transcript")

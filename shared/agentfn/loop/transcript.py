@@ -6,52 +6,52 @@ from collections.abc import Iterable, Sequence
 
 from agentfn.loop.loop_result import CallRecord, Step
 from agentfn.models import Call, Reply, Turn, Usage
-from agentfn.tools.tool_output import writable
+from agentfn.tools.tool_output import replace_surrogates
 
 
-def in_order(turns: Iterable[Turn]) -> list[Turn]:
+def order_turns(turns: Iterable[Turn]) -> list[Turn]:
     """The turns with all results of a model's turn straight after it, in the order of its calls, however they were
     saved. What the user says while calls wait for him is marked as the answer to the first of them and comes after.
     """
     ordered: list[Turn] = []
-    group = _Group()
+    group = _TurnGroup()
     for turn in turns:
-        if turn.role == "assistant" or not group.takes(turn):
+        if turn.role == "assistant" or not group.accepts(turn):
             ordered += group.turns()
-            group = _Group(turn)
+            group = _TurnGroup(turn)
         else:
             group.add(turn)
     return ordered + group.turns()
 
 
-class _Group:
+class _TurnGroup:
     """A turn of the model, the results of its calls, and the user's verdicts on those that waited for him."""
 
     def __init__(self, spoken: Turn | None = None) -> None:
-        self._spoken = spoken
+        self._model_turn = spoken
         self._places = {call.id: place for place, call in enumerate(spoken.calls)} if spoken else {}
         self._results: list[Turn] = []
-        self._verdicts: list[Turn] = []
+        self._decisions: list[Turn] = []
 
-    def takes(self, turn: Turn) -> bool:
-        return turn.role == "tool" or turn.call_id in self._places or bool(self._waiting())
+    def accepts(self, turn: Turn) -> bool:
+        return turn.role == "tool" or turn.call_id in self._places or bool(self._pending_call_ids())
 
     def add(self, turn: Turn) -> None:
         if turn.role == "tool":
             self._results.append(turn)
         else:
-            self._verdicts.append(turn if turn.call_id else dataclasses.replace(turn, call_id=self._waiting()[0]))
+            self._decisions.append(turn if turn.call_id else dataclasses.replace(turn, call_id=self._pending_call_ids()[0]))
 
     def turns(self) -> list[Turn]:
         results = sorted(self._results, key=lambda result: self._places.get(result.call_id, 0))
-        return [*([self._spoken] if self._spoken else []), *results, *self._verdicts]
+        return [*([self._model_turn] if self._model_turn else []), *results, *self._decisions]
 
-    def _waiting(self) -> list[str]:
-        settled = {turn.call_id for turn in (*self._results, *self._verdicts)}
+    def _pending_call_ids(self) -> list[str]:
+        settled = {turn.call_id for turn in (*self._results, *self._decisions)}
         return [call_id for call_id in self._places if call_id not in settled]
 
 
-def unanswered(turns: Sequence[Turn]) -> tuple[Call, ...]:
+def pending_calls(turns: Sequence[Turn]) -> tuple[Call, ...]:
     """The calls of the last assistant turn that have no result yet."""
     answered = set()
     for turn in reversed(turns):
@@ -64,7 +64,7 @@ def unanswered(turns: Sequence[Turn]) -> tuple[Call, ...]:
     return ()
 
 
-def verdict_on(turns: Sequence[Turn], call: Call) -> str | None:
+def approval_reply(turns: Sequence[Turn], call: Call) -> str | None:
     """What the user said when he was shown that call; None where he was not, or has not answered."""
     for turn in reversed(turns):
         if turn.role == "user" and turn.call_id == call.id:
@@ -74,23 +74,23 @@ def verdict_on(turns: Sequence[Turn], call: Call) -> str | None:
     return None
 
 
-def shown(turns: Iterable[Turn]) -> list[Turn]:
+def visible_turns(turns: Iterable[Turn]) -> list[Turn]:
     """What the model sees: a verdict is told with the result of the call that it was about."""
     return [turn for turn in turns if turn.role != "user" or not turn.call_id]
 
 
-def of_loop(turns: Iterable[Turn], name: str) -> list[Turn]:
+def turns_of_loop(turns: Iterable[Turn], name: str) -> list[Turn]:
     """The turns of one loop among all of a task's."""
     return [turn for turn in turns if turn.loop == name]
 
 
-def cut_call(turns: Sequence[Turn]) -> str:
+def truncated_call_id(turns: Sequence[Turn]) -> str:
     """The id of the call that the output limit cut off: the last of its turn. Empty where none was."""
     spoken = next(turn for turn in reversed(turns) if turn.role == "assistant")
     return spoken.calls[-1].id if spoken.cut and spoken.calls else ""
 
 
-def since_user(turns: Sequence[Turn]) -> list[Turn]:
+def turns_since_user(turns: Sequence[Turn]) -> list[Turn]:
     """The turns after the user's last one, verdicts apart."""
     for place in range(len(turns) - 1, -1, -1):
         if turns[place].role == "user" and not turns[place].call_id:
@@ -98,13 +98,13 @@ def since_user(turns: Sequence[Turn]) -> list[Turn]:
     return list(turns)
 
 
-def steps_taken(turns: Sequence[Turn]) -> int:
-    return sum(turn.role == "assistant" for turn in since_user(turns))
+def count_steps(turns: Sequence[Turn]) -> int:
+    return sum(turn.role == "assistant" for turn in turns_since_user(turns))
 
 
-def repeats(turns: Sequence[Turn], call: Call) -> int:
+def count_repeats(turns: Sequence[Turn], call: Call) -> int:
     """How many calls in a row, straight before this one, were the same."""
-    made = [earlier for turn in since_user(turns) for earlier in turn.calls]
+    made = [earlier for turn in turns_since_user(turns) for earlier in turn.calls]
     before = made[: next((place for place, earlier in enumerate(made) if earlier.id == call.id), len(made))]
     count = 0
     for earlier in reversed(before):
@@ -114,7 +114,7 @@ def repeats(turns: Sequence[Turn], call: Call) -> int:
     return count
 
 
-def distinct(calls: Sequence[Call], turns: Sequence[Turn]) -> tuple[Call, ...]:
+def with_unique_ids(calls: Sequence[Call], turns: Sequence[Turn]) -> tuple[Call, ...]:
     """The calls with ids that no other call of the transcript has: results and idempotency keys go by them."""
     taken = {call.id for turn in turns for call in turn.calls}
     made = []
@@ -127,20 +127,20 @@ def distinct(calls: Sequence[Call], turns: Sequence[Turn]) -> tuple[Call, ...]:
     return tuple(made)
 
 
-def whole(reply: Reply) -> Reply:
+def sanitize_response(reply: Reply) -> Reply:
     """The reply without halves of characters, as a stream cut in the wrong place has them."""
-    calls = tuple(Call(*(writable(part) for part in (call.id, call.name, call.arguments))) for call in reply.calls)
-    return dataclasses.replace(reply, text=writable(reply.text), calls=calls)
+    calls = tuple(Call(*(replace_surrogates(part) for part in (call.id, call.name, call.arguments))) for call in reply.calls)
+    return dataclasses.replace(reply, text=replace_surrogates(reply.text), calls=calls)
 
 
-def usage_of(turns: Iterable[Turn]) -> Usage:
+def total_usage(turns: Iterable[Turn]) -> Usage:
     return sum((turn.usage for turn in turns if turn.usage is not None), Usage())
 
 
-def steps_of(turns: Sequence[Turn], seconds: dict[str, float], mistakes: set[str]) -> tuple[Step, ...]:
+def build_steps(turns: Sequence[Turn], seconds: dict[str, float], failed_call_ids: set[str]) -> tuple[Step, ...]:
     """The steps since the user's last turn; `seconds` and `mistakes` are by call id, of calls made in this run."""
     results = {turn.call_id: turn.text for turn in turns if turn.role == "tool"}
-    spoken = [turn for turn in since_user(turns) if turn.role == "assistant"]
+    spoken = [turn for turn in turns_since_user(turns) if turn.role == "assistant"]
     return tuple(
         Step(
             index,
@@ -150,7 +150,7 @@ def steps_of(turns: Sequence[Turn], seconds: dict[str, float], mistakes: set[str
                     call.name,
                     call.arguments,
                     results.get(call.id, ""),
-                    call.id in mistakes,
+                    call.id in failed_call_ids,
                     seconds.get(call.id),
                 )
                 for call in turn.calls

@@ -1,5 +1,5 @@
 """The agent's tools as an MCP server."""
 
-from agentfn.mcp.mcp_server import ToolServer
+from agentfn.mcp.mcp_server import McpServer
 
-__all__ = ["ToolServer"]
+__all__ = ["McpServer"]

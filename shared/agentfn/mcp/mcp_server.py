@@ -17,11 +17,11 @@ from starlette.types import Receive, Scope, Send
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ConfigurationError
-from agentfn.mcp.mcp_tool_calls import NO_SOURCE, Answer, Calls
+from agentfn.mcp.mcp_tool_calls import NO_SOURCE, McpToolOutput, McpToolCaller
 from agentfn.runs.runner import Runner
 from agentfn.telemetry import logger
 from agentfn.tools import Tool
-from agentfn.tools.tool_arguments import Mistake
+from agentfn.tools.tool_arguments import ToolCallError
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -29,38 +29,38 @@ if TYPE_CHECKING:
     from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
     from mcp.types import Tool as Offer
 
-NEEDED = ("mcp", "httpx2", "cryptography")  # mcp imports its client, too
-MISSING = (
+REQUIRED_PACKAGES = ("mcp", "httpx2", "cryptography")  # mcp imports its client, too
+PACKAGES_MISSING = (
     "AGENTFN_MCP is on, which needs the packages of agentfn's extra `mcp`, and there is no {missing}: add them to the "
     "agent's requirements.txt, or `pip install 'agentfn[mcp]'`"
 )
-FOREIGN = "Pages of {origin} may not call this agent's tools; AGENTFN_CORS_ORIGINS names those that may"
-NO_JSON = "Content-Type must be application/json"
-TO_APPROVE = "{name} needs its user's approval, which cannot be asked for here: send the agent a message instead"
+ORIGIN_REFUSED = "Pages of {origin} may not call this agent's tools; AGENTFN_CORS_ORIGINS names those that may"
+NOT_JSON = "Content-Type must be application/json"
+NEEDS_APPROVAL = "{name} needs its user's approval, which cannot be asked for here: send the agent a message instead"
 
 
-class ToolServer:
+class McpServer:
     """An ASGI app for requests that the guard let through.
 
     Tools that need approval are not offered. Raises ConfigurationError where packages are missing.
     """
 
     def __init__(self, runner: Runner) -> None:
-        if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
-            raise ConfigurationError(MISSING.format(missing=", ".join(missing)))
+        if missing := [name for name in REQUIRED_PACKAGES if importlib.util.find_spec(name) is None]:
+            raise ConfigurationError(PACKAGES_MISSING.format(missing=", ".join(missing)))
         registry = runner.agent.registry
         self._agent, self._settings = runner.agent, runner.settings
-        self._tools = registry.only(tool.name for tool in registry if not tool.approval)
-        self._calls = Calls(runner)
+        self._tools = registry.select(tool.name for tool in registry if not tool.requires_approval)
+        self._calls = McpToolCaller(runner)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = Headers(scope=scope).get("origin", "")
         if origin and not {origin, "*"} & set(self._settings.origins):
-            error = {"code": -32600, "message": FOREIGN.format(origin=origin)}
+            error = {"code": -32600, "message": ORIGIN_REFUSED.format(origin=origin)}
             await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 403)(scope, receive, send)
             return
         if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
-            error = {"code": -32600, "message": NO_JSON}
+            error = {"code": -32600, "message": NOT_JSON}
             await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)(scope, receive, send)
             return
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -80,28 +80,28 @@ class ToolServer:
             version=self._agent.version,
             description=self._agent.description,
             instructions=self._tools.instructions or None,
-            on_list_tools=self._list,
-            on_call_tool=self._call,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
         )
 
-    async def _list(self, context: Any, params: "PaginatedRequestParams | None") -> "ListToolsResult":
+    async def _list_tools(self, context: Any, params: "PaginatedRequestParams | None") -> "ListToolsResult":
         from mcp.types import ListToolsResult
 
-        return ListToolsResult(tools=[_offer(tool) for tool in self._tools])
+        return ListToolsResult(tools=[_to_mcp_tool(tool) for tool in self._tools])
 
-    async def _call(self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams") -> "CallToolResult":
+    async def _call_tool(self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams") -> "CallToolResult":
         assert context.request is not None  # it came by HTTP
         scope: Scope = context.request.scope
         owner, settings = scope["agentfn.caller"].user_name, self._settings
         cap = settings.request_seconds  # the front door answers 504 then, whatever the function still has
-        deadline = Deadline.of(scope["aws.context"], reserve=settings.reserve_seconds, cap=cap)
-        tool = self._tool(params.name)
+        deadline = Deadline.from_lambda_context(scope["aws.context"], reserve_seconds=settings.reserve_seconds, max_seconds=cap)
+        tool = self._find_tool(params.name)
         async with shielded(scope["aws.context"].aws_request_id):
-            outcome = await self._calls.make(tool, params.arguments or {}, owner, deadline)
+            outcome = await self._calls.call(tool, params.arguments or {}, owner, deadline)
         logger.info("tool called by MCP", tool=tool.name, owner=owner, error=getattr(outcome, "kind", ""))
-        return _result(outcome)
+        return _to_mcp_result(outcome)
 
-    def _tool(self, name: str) -> Tool:
+    def _find_tool(self, name: str) -> Tool:
         from mcp import MCPError
         from mcp.types import INVALID_PARAMS
 
@@ -110,7 +110,7 @@ class ToolServer:
             return tool
         known = ", ".join(self._tools.names) or "none"
         text = f"Unknown tool: {name}; there are: {known}"
-        raise MCPError(INVALID_PARAMS, TO_APPROVE.format(name=name) if name in self._agent.registry else text)
+        raise MCPError(INVALID_PARAMS, NEEDS_APPROVAL.format(name=name) if name in self._agent.registry else text)
 
 
 class shielded:  # noqa: N801 - reads as what it does
@@ -134,11 +134,11 @@ class shielded:  # noqa: N801 - reads as what it does
         raise MCPError(INTERNAL_ERROR, f"Internal error (request {self._reference})") from error
 
 
-def _offer(tool: Tool) -> "Offer":
+def _to_mcp_tool(tool: Tool) -> "Offer":
     from mcp.types import Tool as Offer
     from mcp.types import ToolAnnotations
 
-    noted = f"\n\n{', '.join(sorted(tool.files))}: {NO_SOURCE}" if tool.files else ""
+    noted = f"\n\n{', '.join(sorted(tool.file_parameters))}: {NO_SOURCE}" if tool.file_parameters else ""
     return Offer(
         name=tool.name,
         description=tool.description + noted,
@@ -147,10 +147,10 @@ def _offer(tool: Tool) -> "Offer":
     )
 
 
-def _result(outcome: Answer | Mistake) -> "CallToolResult":
+def _to_mcp_result(outcome: McpToolOutput | ToolCallError) -> "CallToolResult":
     from mcp.types import CallToolResult, ResourceLink, TextContent
 
-    if isinstance(outcome, Mistake):
+    if isinstance(outcome, ToolCallError):
         text = outcome.render()
         return CallToolResult(content=[TextContent(text=text)], structured_content=json.loads(text), is_error=True)
     links = [
@@ -158,10 +158,10 @@ def _result(outcome: Answer | Mistake) -> "CallToolResult":
         for file, address in outcome.files
     ]
     words = [TextContent(text=outcome.text)] if outcome.text else []
-    return CallToolResult(content=[*words, *links], structured_content=_data(outcome.text) if outcome.whole else None)
+    return CallToolResult(content=[*words, *links], structured_content=_structured_content(outcome.text) if outcome.complete else None)
 
 
-def _data(text: str) -> dict[str, Any] | None:
+def _structured_content(text: str) -> dict[str, Any] | None:
     """The JSON object that a text is, or that is its last line: an output's data comes after its words."""
     for part in (text, text.rpartition("\n")[2]):
         if part.lstrip().startswith("{"):

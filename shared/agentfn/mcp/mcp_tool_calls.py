@@ -10,97 +10,97 @@ from uuid import uuid4
 from agentfn.deadline import Deadline
 from agentfn.errors import FileRefused
 from agentfn.files import Fetcher, TaskFiles, fetch_source
-from agentfn.loop.tool_calls.tool_executor import SHORTEST_START
+from agentfn.loop.tool_calls.tool_executor import MIN_START_SECONDS
 from agentfn.runs.runner import Runner
-from agentfn.tools import Context, File, FileRecord, Outcome, Output, Paused, Tool
+from agentfn.tools import Context, File, FileRecord, NestedResult, Output, TaskSuspended, Tool
 from agentfn.tools.execution import call_tool
-from agentfn.tools.tool_arguments import Mistake, read_arguments
-from agentfn.tools.tool_output import link_in
+from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
+from agentfn.tools.tool_output import find_link
 
-SOURCES = ("http://", "https://", "data:")
+SOURCE_PREFIXES = ("http://", "https://", "data:")
 NO_SOURCE = (
     "a file is given by its http(s) address, or with its content as a data URI: data:text/csv;name=table.csv;base64,…"
 )
-LONGER = "; a task has more time: send the agent a message instead"
+USE_TASK_HINT = "; a task has more time: send the agent a message instead"
 
 
 @dataclass(frozen=True)
-class Answer:
+class McpToolOutput:
     """What a call came to: `text` is cut at the limit of a result, and then `whole` is False."""
 
     text: str
     files: tuple[tuple[FileRecord, str], ...]  # each with an address to get it from
-    whole: bool = True
+    complete: bool = True
 
 
-class Calls:
+class McpToolCaller:
     """Calls of tools by the limits that the loop's calls have, in the same slots."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._fetcher = Fetcher.of(runner.settings)
 
-    async def make(self, tool: Tool, arguments: dict[str, Any], owner: str, deadline: Deadline) -> Answer | Mistake:
+    async def call(self, tool: Tool, arguments: dict[str, Any], owner: str, deadline: Deadline) -> McpToolOutput | ToolCallError:
         """`arguments` as the caller sent them, with a source in the place of each file. What the call produces is kept
         in the owner's folder of the bucket.
         """
         call_id = uuid4().hex
         with TaskFiles(self._runner.bucket, f"{self._runner.agent.name}/{owner}/mcp/{call_id}/") as files:
-            outcome = await self._outcome(
-                tool, arguments, files, Context(call_id, "mcp", deadline, files, inner=_no_task)
+            outcome = await self._run_tool(
+                tool, arguments, files, Context(call_id, "mcp", deadline, files, run_nested=_refuse_nested)
             )
-            if isinstance(outcome, Mistake):
+            if isinstance(outcome, ToolCallError):
                 return outcome
-            return await asyncio.to_thread(self._answer, outcome, files, f"output-{call_id}.txt")
+            return await asyncio.to_thread(self._build_output, outcome, files, f"output-{call_id}.txt")
 
-    async def _outcome(
+    async def _run_tool(
         self, tool: Tool, arguments: dict[str, Any], files: TaskFiles, context: Context
-    ) -> Output | Mistake:
+    ) -> Output | ToolCallError:
         limits, deadline = self._runner.limits.tools, context.deadline
-        sent = {name: arguments[name] for name in tool.files if name in arguments}
-        checked = read_arguments(_text(arguments), tool, limits.argument_chars + len(_text(sent)))
-        if isinstance(checked, Mistake):  # before anything is fetched for it
+        sent = {name: arguments[name] for name in tool.file_parameters if name in arguments}
+        checked = parse_arguments(_to_json_text(arguments), tool, limits.max_argument_chars + len(_to_json_text(sent)))
+        if isinstance(checked, ToolCallError):  # before anything is fetched for it
             return checked
         try:
-            named = await self._attached(sent, files, deadline)
+            named = await self._attach_files(sent, files, deadline)
         except FileRefused as refused:
-            return Mistake(str(refused), "file_refused")
-        if deadline.left() < SHORTEST_START[tool.idempotent]:
-            return Mistake(f"{tool.name} was not run: its time was over before{LONGER}", "out_of_time")
+            return ToolCallError(str(refused), "file_refused")
+        if deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
+            return ToolCallError(f"{tool.name} was not run: its time was over before{USE_TASK_HINT}", "out_of_time")
         try:
-            outcome = await call_tool(tool, _text(arguments | named), context, limits, self._runner.slots)
-        except Paused:
-            return Mistake(f"{tool.name} needs a task: send the agent a message instead", "needs_task")
-        if isinstance(outcome, Mistake) and outcome.kind == "timed_out" and deadline.passed:
-            return Mistake(outcome.error + LONGER, outcome.kind)
+            outcome = await call_tool(tool, _to_json_text(arguments | named), context, limits, self._runner.limiter)
+        except TaskSuspended:
+            return ToolCallError(f"{tool.name} needs a task: send the agent a message instead", "needs_task")
+        if isinstance(outcome, ToolCallError) and outcome.error_type == "timed_out" and deadline.passed:
+            return ToolCallError(outcome.message + USE_TASK_HINT, outcome.error_type)
         return outcome
 
-    async def _attached(self, sent: dict[str, Any], files: TaskFiles, deadline: Deadline) -> dict[str, Any]:
+    async def _attach_files(self, sent: dict[str, Any], files: TaskFiles, deadline: Deadline) -> dict[str, Any]:
         """The arguments that are files, by their names in the workspace. Raises FileRefused."""
-        seconds = deadline.clip(self._runner.settings.fetch_seconds)
+        seconds = deadline.limit(self._runner.settings.fetch_seconds)
         try:
             async with asyncio.timeout(seconds):
-                return {name: await self._placed(value, name, files) for name, value in sent.items()}
+                return {name: await self._attach_value(value, name, files) for name, value in sent.items()}
         except TimeoutError:
             raise FileRefused(f"the files of the call did not come within {seconds:.1f} s") from None
 
-    async def _placed(self, value: Any, name: str, files: TaskFiles) -> Any:
+    async def _attach_value(self, value: Any, name: str, files: TaskFiles) -> Any:
         match value:
             case str():
                 try:
-                    return await self._taken(value, files)
+                    return await self._attach_source(value, files)
                 except FileRefused as refused:
                     raise FileRefused(f"{name}: {refused}") from None
             case list():
-                return [await self._placed(item, name, files) for item in value]
+                return [await self._attach_value(item, name, files) for item in value]
             case dict():
-                return {key: await self._placed(item, name, files) for key, item in value.items()}
+                return {key: await self._attach_value(item, name, files) for key, item in value.items()}
             case _:
                 return value
 
-    async def _taken(self, source: str, files: TaskFiles) -> str:
+    async def _attach_source(self, source: str, files: TaskFiles) -> str:
         settings, taken = self._runner.settings, files.records
-        if not source.lower().startswith(SOURCES):
+        if not source.lower().startswith(SOURCE_PREFIXES):
             raise FileRefused(NO_SOURCE)
         if len(taken) >= settings.max_files:
             raise FileRefused(f"the call has too many files; {settings.max_files} are allowed")
@@ -108,26 +108,26 @@ class Calls:
         file = await fetch_source(source, self._fetcher, limit=min(settings.max_file_size, left))
         return (await asyncio.to_thread(files.attach, file)).name
 
-    def _answer(self, output: Output, files: TaskFiles, name: str) -> Answer:
+    def _build_output(self, output: Output, files: TaskFiles, name: str) -> McpToolOutput:
         """Stores what is to be kept. Blocks."""
-        text, limit = output.render(), self._runner.limits.tools.output_chars
+        text, limit = output.render(), self._runner.limits.tools.max_output_chars
         for file in output.files:
-            files.keep(file)
-        if elsewhere := link_in(text):
-            files.link(elsewhere)
+            files.save_file(file)
+        if elsewhere := find_link(text):
+            files.add_link(elsewhere)
         cut = len(text) > limit
         if cut:
-            files.keep(File(name, text.encode(), "text/plain"))
+            files.save_file(File(name, text.encode(), "text/plain"))
             missing = f"{len(text) - limit:,} of {len(text):,} characters are missing; {name} has the whole"
             text = f"{text[:limit]}\n… ({missing})"
         produced = [record for record in files.records if record.origin == "produced"]
         link = self._runner.bucket.link
-        return Answer(text, tuple((record, record.url or link(record.key)) for record in produced), not cut)
+        return McpToolOutput(text, tuple((record, record.url or link(record.key)) for record in produced), not cut)
 
 
-async def _no_task(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
-    raise Paused
+async def _refuse_nested(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
+    raise TaskSuspended
 
 
-def _text(arguments: dict[str, Any]) -> str:
+def _to_json_text(arguments: dict[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False)

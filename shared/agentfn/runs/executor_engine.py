@@ -28,40 +28,40 @@ from agentfn.errors import AgentfnError
 from agentfn.exact import plain
 from agentfn.files import Bucket
 from agentfn.runs.journal import Journal
-from agentfn.runs.task_updates import OBJECT, file_part, with_status
+from agentfn.runs.task_updates import OBJECT_SCHEME, file_part, with_status
 from agentfn.store.events import now, snapshot, status_event
 from agentfn.tools import File
 
-DIED = (
+EXECUTOR_DIED_TEXT = (
     "The run that worked on this task died, and its outcome is unknown. An executor runs whole, so it is not run again "
     "unless it is served with repeatable=True."
 )
-TOO_LONG = "The task needs more time than one run of this function has, and an executor runs whole."
-NO_END = "The agent stopped without a result."
+EXECUTOR_TIMEOUT_TEXT = "The task needs more time than one run of this function has, and an executor runs whole."
+NO_RESULT_TEXT = "The agent stopped without a result."
 
 
 @dataclass(frozen=True)
-class Executing:
+class ExecutorEngine:
     """`repeatable` says that running it again, after a run that died, does no harm."""
 
     executor: AgentExecutor
     repeatable: bool = False
 
-    async def play(self, journal: Journal, bucket: Bucket, *, interrupted: bool) -> None:
+    async def run(self, journal: Journal, bucket: Bucket, *, interrupted: bool) -> None:
         """Runs it to its end, and saves what it publishes. Raises AgentfnError where it comes to no end."""
         if interrupted and not self.repeatable:
-            raise AgentfnError(DIED)
-        events = _Events(journal)
-        await self.executor.execute(await _request(journal, bucket), events)
+            raise AgentfnError(EXECUTOR_DIED_TEXT)
+        events = _JournalEventQueue(journal)
+        await self.executor.execute(await _request_context(journal, bucket), events)
         if not events.ended:
-            raise AgentfnError(NO_END)
+            raise AgentfnError(NO_RESULT_TEXT)
 
     async def cancel(self, journal: Journal, bucket: Bucket) -> None:
         """Lets it clean up. The task is cancelled already, so what it says goes nowhere."""
-        await self.executor.cancel(await _request(journal, bucket), _Nowhere())
+        await self.executor.cancel(await _request_context(journal, bucket), _DiscardingEventQueue())
 
 
-class _Events(EventQueue):
+class _JournalEventQueue(EventQueue):
     """Each event is one save. The first one that ends the task, or has it wait, is the last."""
 
     def __init__(self, journal: Journal) -> None:
@@ -72,24 +72,24 @@ class _Events(EventQueue):
         if self.ended:
             return
         if isinstance(event, TaskArtifactUpdateEvent):
-            await self._keep_files(event.artifact)
-        task, told = _applied(self._journal.head.task, event)
-        self.ended = await self._journal.publish(task, told)
+            await self._store_files(event.artifact)
+        task, told = _apply_event(self._journal.record.task, event)
+        self.ended = await self._journal.save_task(task, told)
 
-    async def _keep_files(self, artifact: Artifact) -> None:
+    async def _store_files(self, artifact: Artifact) -> None:
         """Bytes do not belong into the table: they go to the bucket, and the part refers to them."""
         for part in artifact.parts:
             if part.WhichOneof("content") == "raw":
                 file = File(part.filename or artifact.name or "file", part.raw, part.media_type)
-                part.CopyFrom(file_part(await self._journal.keep(file)))
+                part.CopyFrom(file_part(await self._journal.store_file(file)))
 
 
-class _Nowhere(EventQueue):
+class _DiscardingEventQueue(EventQueue):
     async def enqueue_event(self, event: Event) -> None:
         return
 
 
-def _applied(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
+def _apply_event(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
     """The task after the event, and what a stream shows of it."""
     changed = Task()
     changed.CopyFrom(task)
@@ -115,14 +115,14 @@ def _applied(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
     raise AgentfnError(f"the executor published {type(event).__name__}, which is no event of A2A")
 
 
-async def _request(journal: Journal, bucket: Bucket) -> RequestContext:
+async def _request_context(journal: Journal, bucket: Bucket) -> RequestContext:
     """What the sdk's own handler would give it: the user's last message, with its files as they were sent."""
-    head = journal.head
+    head = journal.record
     said = next(message for message in reversed(head.task.history) if message.role == Role.ROLE_USER)
     message = plain(said)
     for part in message.parts:
-        if part.url.startswith(OBJECT):
-            content = await asyncio.to_thread(bucket.get, part.url.removeprefix(OBJECT))
+        if part.url.startswith(OBJECT_SCHEME):
+            content = await asyncio.to_thread(bucket.get, part.url.removeprefix(OBJECT_SCHEME))
             part.CopyFrom(Part(raw=content, filename=part.filename, media_type=part.media_type))
     context = ServerCallContext(user=Caller(head.owner))
     task = plain(head.task)

@@ -11,11 +11,11 @@ from agentfn.store.events import artifact_event, now, status_event
 from agentfn.tools import FileRecord
 
 if TYPE_CHECKING:
-    from agentfn.loop import Result
+    from agentfn.loop import LoopResult
 
-OBJECT = "object:"  # scheme of a part's address in storage: the key follows, and each read signs a link for it
+OBJECT_SCHEME = "object:"  # scheme of a part's address in storage: the key follows, and each read signs a link for it
 
-STATES = {
+STATE_BY_STATUS = {
     "completed": TaskState.TASK_STATE_COMPLETED,
     "input_required": TaskState.TASK_STATE_INPUT_REQUIRED,
     "auth_required": TaskState.TASK_STATE_AUTH_REQUIRED,
@@ -45,37 +45,37 @@ def agent_message(task: Task, text: str) -> Message:
     )
 
 
-def progressed(task: Task, text: str) -> tuple[Task, list[StreamResponse]]:
+def progress_update(task: Task, text: str) -> tuple[Task, list[StreamResponse]]:
     changed = with_status(task, TaskState.TASK_STATE_WORKING, text)
     return changed, [status_event(changed)]
 
 
-def failed(task: Task, reason: str) -> tuple[Task, list[StreamResponse]]:
+def failure_update(task: Task, reason: str) -> tuple[Task, list[StreamResponse]]:
     changed = with_status(task, TaskState.TASK_STATE_FAILED, reason)
     return changed, [status_event(changed)]
 
 
-def ended(task: Task, result: "Result", records: Iterable[FileRecord]) -> tuple[Task, list[StreamResponse]]:
+def result_update(task: Task, result: "LoopResult", records: Iterable[FileRecord]) -> tuple[Task, list[StreamResponse]]:
     """The task as the result leaves it, and the events of that: its artifacts, then its status.
 
     `records` are the files of the task; those that the result names become artifacts.
     """
-    changed = with_status(task, STATES[result.status], result.text)
+    changed = with_status(task, STATE_BY_STATUS[result.status], result.text)
     by_name = {record.name: record for record in records}
-    artifacts = [artifact(by_name[info.name]) for info in result.files if info.name in by_name]
+    artifacts = [file_artifact(by_name[info.name]) for info in result.files if info.name in by_name]
     del changed.artifacts[:]
     changed.artifacts.extend(artifacts)
-    changed.metadata.update({"agentfn": _summary(result)})
+    changed.metadata.update({"agentfn": _result_summary(result)})
     return changed, [*(artifact_event(changed, item) for item in artifacts), status_event(changed)]
 
 
-def asking_loop(task: Task) -> str:
+def loop_awaiting_input(task: Task) -> str:
     """The inner loop that a waiting task's question came from; empty where it was the task's own."""
     summary: Any = MessageToDict(task.metadata).get("agentfn", {})
     return str(summary.get("loop", ""))
 
 
-def artifact(record: FileRecord) -> Artifact:
+def file_artifact(record: FileRecord) -> Artifact:
     made = Artifact(artifact_id=record.key.rsplit("/", 1)[-1] or record.name, name=record.name)
     made.parts.append(file_part(record))
     made.metadata.update({"size": record.size})
@@ -83,10 +83,10 @@ def artifact(record: FileRecord) -> Artifact:
 
 
 def file_part(record: FileRecord) -> Part:
-    return Part(url=record.url or OBJECT + record.key, filename=record.name, media_type=record.media_type)
+    return Part(url=record.url or OBJECT_SCHEME + record.key, filename=record.name, media_type=record.media_type)
 
 
-def _summary(result: "Result") -> dict[str, Any]:
+def _result_summary(result: "LoopResult") -> dict[str, Any]:
     """What the caller may like to know of how the answer came about."""
     summary: dict[str, Any] = {"finish_reason": result.finish_reason, "steps": result.total_steps}
     if result.partial:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-YOUNG = 60.0  # seconds; the write that a message this young was sent for may still come
-LATER = 2.0  # seconds until such a message comes again
-LONGEST_DELAY = 900  # seconds; SQS takes no more
-LONGEST_BATCH = 10  # messages in one call
-LOOKED_AT = 20  # seconds that a dead letter is hidden, so that one reading does not see it twice
+MAX_WRITE_LAG_SECONDS = 60.0  # seconds; the write that a message this young was sent for may still come
+RECHECK_DELAY_SECONDS = 2.0  # seconds until such a message comes again
+MAX_DELAY_SECONDS = 900  # seconds; SQS takes no more
+MAX_RECEIVED_COUNT = 10  # messages in one call
+DEAD_LETTER_VISIBILITY_SECONDS = 20  # seconds that a dead letter is hidden, so that one reading does not see it twice
 
 
 @dataclass(frozen=True)
-class Message:
+class QueueMessage:
     """About a task that has at least that version: a message may be faster than the write it is for.
 
     `sent` is when it was first asked for, in seconds since 1970. `message_id` and `receipt` are the queue's own.
@@ -31,37 +31,37 @@ class Message:
     owner: str
     task_id: str
     version: int
-    sent: float
+    sent_at: float
     message_id: str = field(default="", kw_only=True)
-    receipt: str = field(default="", kw_only=True)
+    receipt_handle: str = field(default="", kw_only=True)
 
-    def young(self, now: float) -> bool:
+    def is_recent(self, now: float) -> bool:
         """Whether the write that it was sent for may still come."""
-        return now - self.sent < YOUNG
+        return now - self.sent_at < MAX_WRITE_LAG_SECONDS
 
-    def shape(self) -> dict[str, Any]:
-        return {"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent}
+    def to_json(self) -> dict[str, Any]:
+        return {"owner": self.owner, "task": self.task_id, "version": self.version, "sent": self.sent_at}
 
     def body(self) -> str:
-        return json.dumps(self.shape())
+        return json.dumps(self.to_json())
 
 
 @dataclass(frozen=True)
-class Continuation(Message):
+class Continuation(QueueMessage):
     """A request for a run of the task."""
 
 
 @dataclass(frozen=True)
-class Announcement(Message):
+class PushJob(QueueMessage):
     """That events up to that version are to be delivered, to one subscriber or to all of them."""
 
     config_id: str = ""
 
-    def shape(self) -> dict[str, Any]:
-        return {**super().shape(), "push": self.config_id}
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "push": self.config_id}
 
 
-def read_message(record: dict[str, Any]) -> Continuation | Announcement:
+def parse_message(record: dict[str, Any]) -> Continuation | PushJob:
     """From a record of an SQS event. Raises ValueError, KeyError or TypeError for one that is none of ours.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
@@ -69,48 +69,48 @@ def read_message(record: dict[str, Any]) -> Continuation | Announcement:
     body = json.loads(record["body"])
     about = body["owner"], body["task"], int(body["version"]), float(body["sent"])
     queued = {"message_id": record.get("messageId", ""), "receipt": record.get("receiptHandle", "")}
-    return Announcement(*about, body["push"], **queued) if "push" in body else Continuation(*about, **queued)
+    return PushJob(*about, body["push"], **queued) if "push" in body else Continuation(*about, **queued)
 
 
-class Continuations:
+class WorkQueue:
     def __init__(self, client: "Callable[[], SQSClient]", url: str) -> None:
         self._client = client
         self._url = url
 
-    async def send(self, message: Message, delay: float = 0.0) -> None:
+    async def send(self, message: QueueMessage, delay_seconds: float = 0.0) -> None:
         """`delay` is in seconds; longer ones than SQS can hold are cut, and the run that comes of it waits again."""
-        seconds = min(LONGEST_DELAY, max(0, math.ceil(delay)))
+        seconds = min(MAX_DELAY_SECONDS, max(0, math.ceil(delay_seconds)))
         await asyncio.to_thread(
             lambda: self._client().send_message(QueueUrl=self._url, MessageBody=message.body(), DelaySeconds=seconds)
         )
 
-    async def hide(self, receipt: str, seconds: float) -> None:
+    async def set_visibility(self, receipt_handle: str, seconds: float) -> None:
         """Until when a received message stays invisible: it comes back then, unless its run ends well before.
 
         Rounded up: one that came back before the lease of its run ended would have to wait for it as a new message.
         """
         await asyncio.to_thread(
             lambda: self._client().change_message_visibility(
-                QueueUrl=self._url, ReceiptHandle=receipt, VisibilityTimeout=math.ceil(seconds)
+                QueueUrl=self._url, ReceiptHandle=receipt_handle, VisibilityTimeout=math.ceil(seconds)
             )
         )
 
 
-class DeadLetters:
+class DeadLetterQueue:
     """Messages that the queue gave up on. They are read and left where they are."""
 
     def __init__(self, client: "Callable[[], SQSClient]", url: str) -> None:
         self._client = client
         self._url = url
 
-    async def read(self, most: int) -> list[Continuation]:
+    async def read(self, max_count: int) -> list[Continuation]:
         """Up to so many; those that are no continuations are left out."""
         found: list[Continuation] = []
-        for _ in range(-(-most // LONGEST_BATCH)):
+        for _ in range(-(-max_count // MAX_RECEIVED_COUNT)):
             messages = await asyncio.to_thread(self._receive)
             for message in messages:
                 with contextlib.suppress(ValueError, KeyError, TypeError):
-                    letter = read_message({"body": message["Body"]})
+                    letter = parse_message({"body": message["Body"]})
                     found += [letter] if isinstance(letter, Continuation) else []  # a webhook's end is no task's
             if not messages:
                 break
@@ -118,6 +118,6 @@ class DeadLetters:
 
     def _receive(self) -> list[Any]:
         answer = self._client().receive_message(
-            QueueUrl=self._url, MaxNumberOfMessages=LONGEST_BATCH, VisibilityTimeout=LOOKED_AT
+            QueueUrl=self._url, MaxNumberOfMessages=MAX_RECEIVED_COUNT, VisibilityTimeout=DEAD_LETTER_VISIBILITY_SECONDS
         )
         return list(answer.get("Messages", []))

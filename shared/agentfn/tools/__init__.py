@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentfn.tools.schemas.function_schema import InputFile
 from agentfn.tools.tool import Tool, tool
-from agentfn.tools.tool_context import Context, FileInfo, FileRecord, Inner, Origin, Outcome, Paused, Workspace
-from agentfn.tools.tool_output import File, Link, Output
-from agentfn.tools.tool_registry import Registry
+from agentfn.tools.tool_context import Context, FileInfo, FileRecord, NestedLoopRunner, Origin, NestedResult, TaskSuspended, Workspace
+from agentfn.tools.tool_output import File, FileLink, Output
+from agentfn.tools.tool_registry import ToolRegistry
 from agentfn.tools.toolkit import Toolkit
 from agentfn.tools.workspaces.folder_workspace import FolderWorkspace
 
@@ -20,14 +20,14 @@ __all__ = [
     "FileInfo",
     "FileRecord",
     "FolderWorkspace",
-    "Inner",
+    "NestedLoopRunner",
     "InputFile",
-    "Link",
+    "FileLink",
     "Origin",
-    "Outcome",
+    "NestedResult",
     "Output",
-    "Paused",
-    "Registry",
+    "TaskSuspended",
+    "ToolRegistry",
     "Tool",
     "Toolkit",
     "Workspace",

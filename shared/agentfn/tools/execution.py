@@ -9,150 +9,150 @@ from typing import Any
 from pydantic import ValidationError
 
 from agentfn.errors import ToolError
-from agentfn.tools.schemas.function_schema import Signature
-from agentfn.tools.threads import harmless, in_thread
+from agentfn.tools.schemas.function_schema import FunctionSignature
+from agentfn.tools.threads import contain_exit, run_in_thread
 from agentfn.tools.tool import Tool
-from agentfn.tools.tool_arguments import Mistake, read_arguments
-from agentfn.tools.tool_context import Context, paused_in
-from agentfn.tools.tool_output import Output, output_of
+from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
+from agentfn.tools.tool_context import Context, find_suspension
+from agentfn.tools.tool_output import Output, to_output
 
-CLEANUP = 0.25  # seconds that an async tool gets for it when its time is up; a run's own grace is longer
+CLEANUP_SECONDS = 0.25  # seconds that an async tool gets for it when its time is up; a run's own grace is longer
 
 
 @dataclass(frozen=True)
 class ToolLimits:
     """Times in seconds, sizes in characters. `parallel` is how many calls of one turn run at once."""
 
-    seconds: float = 120.0
+    timeout_seconds: float = 120.0
     wait_seconds: float = 30.0
-    argument_chars: int = 200_000
-    output_chars: int = 30_000
-    parallel: int = 8
+    max_argument_chars: int = 200_000
+    max_output_chars: int = 30_000
+    max_parallel_calls: int = 8
 
 
-class Misfit(Exception):  # noqa: N818 - carries a mistake out of a thread
+class ArgumentTypeError(Exception):  # noqa: N818 - carries a mistake out of a thread
     """The arguments fit the schema and still not the function's types."""
 
-    def __init__(self, mistake: Mistake) -> None:
-        super().__init__(mistake.error)
-        self.mistake = mistake
+    def __init__(self, call_error: ToolCallError) -> None:
+        super().__init__(call_error.message)
+        self.call_error = call_error
 
 
-class Slots:
+class ConcurrencyLimiter:
     """How many calls may run at once in this process. A thread that was abandoned keeps its slot until it ends."""
 
     def __init__(self, count: int) -> None:
         self._free = asyncio.Semaphore(count)
 
-    async def take(self, seconds: float) -> bool:
+    async def acquire(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 return await self._free.acquire()
         except TimeoutError:
             return False
 
-    def give(self) -> None:
+    def release(self) -> None:
         self._free.release()
 
 
-async def call_tool(tool: Tool, text: str, context: Context, limits: ToolLimits, slots: Slots) -> Output | Mistake:
+async def call_tool(tool: Tool, arguments_json: str, context: Context, limits: ToolLimits, limiter: ConcurrencyLimiter) -> Output | ToolCallError:
     """Whatever a tool does, this returns: its output, or the mistake that the model is told of.
 
     Only Paused is passed on, alone or out of a group: the call is then to be made again in another run.
     `text` is the arguments as the model wrote them.
     """
-    arguments = read_arguments(text, tool, limits.argument_chars)
-    if isinstance(arguments, Mistake):
+    arguments = parse_arguments(arguments_json, tool, limits.max_argument_chars)
+    if isinstance(arguments, ToolCallError):
         return arguments
-    if not await slots.take(context.deadline.clip(limits.wait_seconds)):
-        return Mistake(f"{tool.name} found no free worker within {limits.wait_seconds:.0f} s; try again", "busy")
-    seconds = context.deadline.clip(tool.seconds or limits.seconds)
-    context = dataclasses.replace(context, output_chars=limits.output_chars)
-    running = asyncio.ensure_future(_run(tool, arguments, context, slots))
+    if not await limiter.acquire(context.deadline.limit(limits.wait_seconds)):
+        return ToolCallError(f"{tool.name} found no free worker within {limits.wait_seconds:.0f} s; try again", "busy")
+    seconds = context.deadline.limit(tool.timeout_seconds or limits.timeout_seconds)
+    context = dataclasses.replace(context, output_chars=limits.max_output_chars)
+    running = asyncio.ensure_future(_run_tool(tool, arguments, context, limiter))
     running.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also if it comes too late
     try:
         await asyncio.wait({running}, timeout=seconds)
     finally:
         running.cancel()
     if not running.done():
-        await asyncio.wait({running}, timeout=CLEANUP)  # let an async tool clean up; a deaf one is left behind
-        _pass_on_a_pause(running)
-        return Mistake(f"{tool.name} timed out after {seconds:.1f} s", "timed_out")
-    return _outcome(tool, running)
+        await asyncio.wait({running}, timeout=CLEANUP_SECONDS)  # let an async tool clean up; a deaf one is left behind
+        _raise_if_suspended(running)
+        return ToolCallError(f"{tool.name} timed out after {seconds:.1f} s", "timed_out")
+    return _to_outcome(tool, running)
 
 
-async def _run(tool: Tool, arguments: dict[str, Any], context: Context, slots: Slots) -> Output:
-    if tool.asynchronous:
+async def _run_tool(tool: Tool, arguments: dict[str, Any], context: Context, limiter: ConcurrencyLimiter) -> Output:
+    if tool.is_async:
         try:
-            bind = functools.partial(_bind, tool, arguments, context)
-            value = await _awaited(tool, await in_thread(bind) if tool.files else bind())
+            bind = functools.partial(_bind_arguments, tool, arguments, context)
+            value = await _await_tool(tool, await run_in_thread(bind) if tool.file_parameters else bind())
             if value is None or isinstance(value, str):  # a thread costs more than these do
-                return output_of(value)
-            output: Output = await in_thread(functools.partial(output_of, value))
+                return to_output(value)
+            output: Output = await run_in_thread(functools.partial(to_output, value))
             return output
         finally:
-            slots.give()
-    called: Output = await in_thread(functools.partial(_call_blocking, tool, arguments, context), done=slots.give)
+            limiter.release()
+    called: Output = await run_in_thread(functools.partial(_call_blocking, tool, arguments, context), on_done=limiter.release)
     return called
 
 
-async def _awaited(tool: Tool, named: dict[str, Any]) -> Any:
+async def _await_tool(tool: Tool, named: dict[str, Any]) -> Any:
     try:
         return await tool.function(**named)
     except (SystemExit, KeyboardInterrupt) as error:
-        raise harmless(error) from error
+        raise contain_exit(error) from error
 
 
 def _call_blocking(tool: Tool, arguments: dict[str, Any], context: Context) -> Output:
-    return output_of(tool.function(**_bind(tool, arguments, context)))
+    return to_output(tool.function(**_bind_arguments(tool, arguments, context)))
 
 
-def _bind(tool: Tool, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
+def _bind_arguments(tool: Tool, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     """The arguments as the function takes them: names of files as local paths, types as annotated. Blocks."""
-    named = {name: _located(value, context) if name in tool.files else value for name, value in arguments.items()}
+    named = {name: _resolve_paths(value, context) if name in tool.file_parameters else value for name, value in arguments.items()}
     if tool.signature is not None:
-        named = _typed(tool.signature, named)
-    if tool.context:
-        named[tool.context] = context
+        named = _convert_types(tool.signature, named)
+    if tool.context_parameter:
+        named[tool.context_parameter] = context
     return named
 
 
-def _typed(signature: Signature, named: dict[str, Any]) -> dict[str, Any]:
+def _convert_types(signature: FunctionSignature, named: dict[str, Any]) -> dict[str, Any]:
     try:
-        return signature.typed(named)
+        return signature.convert(named)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-        raise Misfit(Mistake(first["msg"], "invalid_arguments", f"${path}")) from None
+        raise ArgumentTypeError(ToolCallError(first["msg"], "invalid_arguments", f"${path}")) from None
 
 
-def _located(value: Any, context: Context) -> Any:
+def _resolve_paths(value: Any, context: Context) -> Any:
     match value:
         case str():
             return context.path(value)
         case list():
-            return [_located(item, context) for item in value]
+            return [_resolve_paths(item, context) for item in value]
         case dict():
-            return {key: _located(item, context) for key, item in value.items()}
+            return {key: _resolve_paths(item, context) for key, item in value.items()}
         case _:
             return value
 
 
-def _pass_on_a_pause(running: "asyncio.Future[Output]") -> None:
+def _raise_if_suspended(running: "asyncio.Future[Output]") -> None:
     error = running.exception() if running.done() and not running.cancelled() else None
-    if paused := paused_in(error):
+    if paused := find_suspension(error):
         raise paused
 
 
-def _outcome(tool: Tool, running: "asyncio.Future[Output]") -> Output | Mistake:
+def _to_outcome(tool: Tool, running: "asyncio.Future[Output]") -> Output | ToolCallError:
     if running.cancelled():
-        return Mistake(f"{tool.name} was cancelled", "cancelled")
-    _pass_on_a_pause(running)
+        return ToolCallError(f"{tool.name} was cancelled", "cancelled")
+    _raise_if_suspended(running)
     error = running.exception()
     if error is None:
         return running.result()
-    if isinstance(error, Misfit):
-        return error.mistake
+    if isinstance(error, ArgumentTypeError):
+        return error.call_error
     if isinstance(error, ToolError):
-        return Mistake(str(error), "tool_error")
-    return Mistake(f"{tool.name} failed: {type(error).__name__}: {error}", "tool_failed")
+        return ToolCallError(str(error), "tool_error")
+    return ToolCallError(f"{tool.name} failed: {type(error).__name__}: {error}", "tool_failed")

@@ -4,47 +4,47 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agentfn.tools import File, FileInfo, Link, Output, Workspace
-from agentfn.tools.tool_arguments import Mistake
-from agentfn.tools.tool_output import link_in
+from agentfn.tools import File, FileInfo, FileLink, Output, Workspace
+from agentfn.tools.tool_arguments import ToolCallError
+from agentfn.tools.tool_output import find_link
 
-EMPTY = "(no output)"
+NO_OUTPUT = "(no output)"
 
 
 @dataclass(frozen=True)
-class Rendering:
+class OutputRenderer:
     """`limit` is in characters."""
 
     workspace: Workspace
-    limit: int
+    max_chars: int
 
-    async def __call__(self, call_id: str, outcome: Output | Mistake) -> str:
+    async def __call__(self, call_id: str, outcome: Output | ToolCallError) -> str:
         """Never empty. Files are stored on the way, and so is the whole of what is too long."""
-        if isinstance(outcome, Mistake):
+        if isinstance(outcome, ToolCallError):
             return outcome.render()
         text = outcome.render()
-        link = link_in(text)
-        if not outcome.files and link is None and len(text) <= self.limit:
-            return text if text.strip() else EMPTY
-        return await asyncio.to_thread(self._stored, call_id, outcome, text, link)
+        link = find_link(text)
+        if not outcome.files and link is None and len(text) <= self.max_chars:
+            return text if text.strip() else NO_OUTPUT
+        return await asyncio.to_thread(self._store, call_id, outcome, text, link)
 
-    def _stored(self, call_id: str, outcome: Output, text: str, link: Link | None) -> str:
-        kept = [self.workspace.keep(file) for file in outcome.files]
-        kept += [self.workspace.link(link)] if link else []
-        if len(text) > self.limit:
-            text = self._capped(call_id, text)
-        return _with_files(text, kept) if kept else text
+    def _store(self, call_id: str, outcome: Output, text: str, link: FileLink | None) -> str:
+        kept = [self.workspace.save_file(file) for file in outcome.files]
+        kept += [self.workspace.add_link(link)] if link else []
+        if len(text) > self.max_chars:
+            text = self._truncate(call_id, text)
+        return _list_files(text, kept) if kept else text
 
-    def _capped(self, call_id: str, text: str) -> str:
+    def _truncate(self, call_id: str, text: str) -> str:
         name = f"output-{call_id.replace('/', '-')}.txt"
-        whole = self.workspace.keep(File(name, text.encode(), "text/plain"), hidden=True)
-        missing = len(text) - self.limit
+        whole = self.workspace.save_file(File(name, text.encode(), "text/plain"), hidden=True)
+        missing = len(text) - self.max_chars
         note = (
             f"{missing:,} of {len(text):,} characters are missing; the whole is in {whole.name}, "
-            f"which read_more goes on with from offset {self.limit}"
+            f"which read_more goes on with from offset {self.max_chars}"
         )
-        return f"{text[: self.limit]}\n… ({note})"
+        return f"{text[: self.max_chars]}\n… ({note})"
 
 
-def _with_files(text: str, kept: Sequence[FileInfo]) -> str:
+def _list_files(text: str, kept: Sequence[FileInfo]) -> str:
     return "\n".join([text, "Produced files:", *(f"- {info}" for info in kept)]).strip()

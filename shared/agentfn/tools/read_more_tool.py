@@ -9,9 +9,9 @@ from agentfn.errors import ToolError
 from agentfn.tools.schemas.function_schema import InputFile
 from agentfn.tools.tool import tool
 from agentfn.tools.tool_context import Context
-from agentfn.tools.tool_output import Output, as_json
+from agentfn.tools.tool_output import Output, to_json_text
 
-UNREADABLE = ("image/", "audio/", "video/", "font/", "application/pdf", "application/zip", "application/vnd.")
+BINARY_MEDIA_TYPES = ("image/", "audio/", "video/", "font/", "application/pdf", "application/zip", "application/vnd.")
 
 
 @tool(idempotent=True)
@@ -22,27 +22,27 @@ def read_more(file: InputFile, context: Context, offset: Annotated[int, Field(ge
         file: The file's name.
         offset: The character to start at: the next_offset of the page before.
     """
-    text = _text(file, context)
+    text = _read_text(file, context)
     if offset > len(text):
         raise ToolError(f"offset {offset:,} is past the end of {file.name}, which has {len(text):,} characters")
-    page = _page(text, offset, context.output_chars)
+    page = _build_page(text, offset, context.max_output_chars)
     end = offset + len(page["text"])
     return Output(data=page, summary=f"characters {offset:,} to {end:,} of {len(text):,}")
 
 
-def _text(file: Path, context: Context) -> str:
+def _read_text(file: Path, context: Context) -> str:
     """UTF-8, with a byte order mark or without; what is not is replaced. Raises ToolError for a binary file."""
     content = file.read_bytes()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         kind = next((info.media_type for info in context.files if info.name == file.name), "of unknown type")
-        if b"\0" in content or kind.startswith(UNREADABLE):
+        if b"\0" in content or kind.startswith(BINARY_MEDIA_TYPES):
             raise ToolError(f"{file.name} is a binary file ({kind}), not text; use a tool for its type") from None
         return content.decode("utf-8-sig", "replace")
 
 
-def _page(text: str, offset: int, limit: int) -> dict[str, Any]:
+def _build_page(text: str, offset: int, limit: int) -> dict[str, Any]:
     """As much as fits into `limit` characters of JSON, and one character at least: or reading would not go on."""
     size = min(max(1, limit), len(text) - offset)
     while True:
@@ -55,7 +55,7 @@ def _page(text: str, offset: int, limit: int) -> dict[str, Any]:
             "total_chars": len(text),
             "has_more": more,
         }
-        length = len(as_json(page))
+        length = len(to_json_text(page))
         if length <= limit or size <= 1:
             return page
         size = max(1, size * limit // length)

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from agentfn.tools.tool_context import paused_in
+from agentfn.tools.tool_context import find_suspension
 
 
-async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lambda: None) -> Any:
+async def run_in_thread(function: Callable[[], Any], on_done: Callable[[], None] = lambda: None) -> Any:
     """Runs `function` in a daemon thread and returns what it returned.
 
     When the caller is cancelled the thread is left alone: Python cannot stop it. It runs on, its result goes nowhere,
@@ -21,7 +21,7 @@ async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lamb
     future: asyncio.Future[Any] = loop.create_future()
 
     def settle(result: Any, error: BaseException | None) -> None:
-        done()
+        on_done()
         if future.done():
             return
         if error is None:
@@ -34,7 +34,7 @@ async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lamb
         try:
             result = context.run(function)
         except BaseException as error:  # noqa: BLE001 - handed on to whoever awaits
-            failure = harmless(error)
+            failure = contain_exit(error)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, result, failure)
 
@@ -42,17 +42,17 @@ async def in_thread(function: Callable[[], Any], done: Callable[[], None] = lamb
     try:
         threading.Thread(target=work, name=getattr(function, "__name__", "tool"), daemon=True).start()
     except RuntimeError:  # no more threads
-        done()
+        on_done()
         raise
     return await future
 
 
-def harmless(error: BaseException) -> BaseException:
+def contain_exit(error: BaseException) -> BaseException:
     """The error as one that ends a call and nothing else: SystemExit and its like would end the event loop.
 
     A Paused stays what it is, and comes out of what wraps it.
     """
-    if paused := paused_in(error):
+    if paused := find_suspension(error):
         return paused
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from agentfn.errors import ConfigurationError
-from agentfn.tools.schemas.function_schema import Signature, context_of, description_of, read_signature
-from agentfn.tools.schemas.schema_check import check_raw
-from agentfn.tools.schemas.schema_compaction import compacted
+from agentfn.tools.schemas.function_schema import FunctionSignature, find_context_parameter, read_description, read_signature
+from agentfn.tools.schemas.schema_check import check_schema
+from agentfn.tools.schemas.schema_compaction import compact_schema
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
-NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
+TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 Function = Callable[..., Any]
 
 
@@ -34,18 +34,18 @@ class Tool:
     schema: dict[str, Any]
     function: Function
     idempotent: bool = False
-    seconds: float | None = None
-    files: frozenset[str] = frozenset()
-    context: str | None = None
-    signature: Signature | None = None
-    approval: bool = False
+    timeout_seconds: float | None = None
+    file_parameters: frozenset[str] = frozenset()
+    context_parameter: str | None = None
+    signature: FunctionSignature | None = None
+    requires_approval: bool = False
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """The function itself, so that a decorated tool can be called and tested as if it were not."""
         return self.function(*arguments, **named)
 
     @property
-    def asynchronous(self) -> bool:
+    def is_async(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
 
     @functools.cached_property
@@ -59,7 +59,7 @@ class Tool:
         words: what arguments are allowed stays the same.
         """
         description = self.description.strip().splitlines()[0] if compact else self.description
-        schema = compacted(self.schema) if compact else self.schema
+        schema = compact_schema(self.schema) if compact else self.schema
         return {"type": "function", "function": {"name": self.name, "description": description, "parameters": schema}}
 
 
@@ -96,24 +96,24 @@ def tool(
 
     def make(function: Function) -> Tool:
         chosen = name or str(getattr(function, "__name__", ""))
-        if not NAME.fullmatch(chosen):
+        if not TOOL_NAME.fullmatch(chosen):
             raise ConfigurationError(f"tool {chosen!r}: a name is a letter, then at most 63 letters, digits, - or _")
         signature = read_signature(function, chosen) if schema is None else None
         made = Tool(
             name=chosen,
-            description=description or description_of(function),
-            schema=signature.schema() if signature else schema or {},
+            description=description or read_description(function),
+            schema=signature.json_schema() if signature else schema or {},
             function=function,
             idempotent=idempotent,
-            approval=approval,
-            seconds=seconds,
-            files=frozenset(files) or (signature.files if signature else frozenset()),
-            context=context_of(function, chosen),
+            requires_approval=approval,
+            timeout_seconds=seconds,
+            file_parameters=frozenset(files) or (signature.file_parameters if signature else frozenset()),
+            context_parameter=find_context_parameter(function, chosen),
             signature=signature,
         )
         _check(made)
         if signature is None:
-            check_raw(made.name, made.schema, function, made.context)
+            check_schema(made.name, made.schema, function, made.context_parameter)
         return made
 
     return make(function) if function is not None else make
@@ -124,8 +124,8 @@ def _check(made: Tool) -> None:
         raise ConfigurationError(f"tool {made.name}: it needs a docstring (or description=) that tells what it does")
     if made.schema.get("type") != "object":
         raise ConfigurationError(f"tool {made.name}: its schema must have type object at the top")
-    unknown = made.files - made.schema.get("properties", {}).keys()
+    unknown = made.file_parameters - made.schema.get("properties", {}).keys()
     if unknown:
         raise ConfigurationError(f"tool {made.name}: files={sorted(unknown)} are not among its parameters")
-    if made.seconds is not None and made.seconds <= 0:
+    if made.timeout_seconds is not None and made.timeout_seconds <= 0:
         raise ConfigurationError(f"tool {made.name}: seconds must be positive")

@@ -6,64 +6,64 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentfn.tools.tool import Tool
-from agentfn.tools.tool_output import writable
+from agentfn.tools.tool_output import replace_surrogates
 
-LONGEST_ERROR = 4_000  # characters; validators quote what they refuse, and exceptions may hold anything
+MAX_ERROR_CHARS = 4_000  # characters; validators quote what they refuse, and exceptions may hold anything
 
 
 @dataclass(frozen=True)
-class Mistake:
+class ToolCallError:
     """What a model is told when its call cannot be run."""
 
-    error: str
-    kind: str
+    message: str
+    error_type: str
     path: str = ""
 
     def render(self) -> str:
-        error = self.error if len(self.error) <= LONGEST_ERROR else f"{self.error[:LONGEST_ERROR]}…"
-        shape = {"error": writable(error), "error_type": self.kind}
+        error = self.message if len(self.message) <= MAX_ERROR_CHARS else f"{self.message[:MAX_ERROR_CHARS]}…"
+        shape = {"error": replace_surrogates(error), "error_type": self.error_type}
         return json.dumps({**shape, "path": self.path} if self.path else shape, ensure_ascii=False)
 
 
-def read_arguments(text: str, tool: Tool, limit: int) -> dict[str, Any] | Mistake:
+def parse_arguments(text: str, tool: Tool, max_chars: int) -> dict[str, Any] | ToolCallError:
     """`limit` is in characters. Nothing, blanks and null stand for no arguments; of a key that comes twice the last
     one counts.
     """
-    if len(text) > limit:
-        return Mistake(f"the arguments are {len(text):,} characters; {limit:,} are allowed", "too_long")
-    parsed = _parse(text)
-    if isinstance(parsed, Mistake):
+    if len(text) > max_chars:
+        return ToolCallError(f"the arguments are {len(text):,} characters; {max_chars:,} are allowed", "too_long")
+    parsed = _parse_object(text)
+    if isinstance(parsed, ToolCallError):
         return parsed
-    return _invalid(parsed, tool) or parsed
+    return _validate(parsed, tool) or parsed
 
 
-def _parse(text: str) -> dict[str, Any] | Mistake:
+def _parse_object(text: str) -> dict[str, Any] | ToolCallError:
     try:
-        value = _loads(writable(text)) if text.strip() else {}
+        value = _load_json(replace_surrogates(text)) if text.strip() else {}
         if isinstance(value, str):
-            value = _loads(value) if value.strip() else {}  # a JSON string of JSON
+            value = _load_json(value) if value.strip() else {}  # a JSON string of JSON
     except (ValueError, RecursionError) as error:
-        return Mistake(f"the arguments are not valid JSON: {error}", "invalid_json")
+        return ToolCallError(f"the arguments are not valid JSON: {error}", "invalid_json")
     if value is None:
         return {}
     if not isinstance(value, dict):
-        return Mistake(f"the arguments must be a JSON object, not {type(value).__name__}", "not_an_object")
+        return ToolCallError(f"the arguments must be a JSON object, not {type(value).__name__}", "not_an_object")
     return value
 
 
-def _loads(text: str) -> Any:
-    value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+def _load_json(text: str) -> Any:
+    value = json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite)
     if "\\ud" not in text.lower():
         return value
-    return json.loads(writable(json.dumps(value, ensure_ascii=False)))
+    return json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
 
 
-def _no_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     """Python would take NaN and Infinity; neither JSON nor providers do."""
     raise ValueError(f"{name} is not JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     """1e999 is JSON, but Python would make it Infinity."""
     value = float(text)
     if math.isinf(value):
@@ -71,15 +71,15 @@ def _finite(text: str) -> float:
     return value
 
 
-def _invalid(arguments: dict[str, Any], tool: Tool) -> Mistake | None:
+def _validate(arguments: dict[str, Any], tool: Tool) -> ToolCallError | None:
     from jsonschema.exceptions import best_match
 
     try:
         worst = best_match(tool.validator.iter_errors(arguments))
     except RecursionError:
-        return Mistake("the arguments are nested too deeply", "invalid_arguments", "$")
+        return ToolCallError("the arguments are nested too deeply", "invalid_arguments", "$")
     except OverflowError:  # of multipleOf
-        return Mistake("a number in the arguments is too large", "invalid_arguments", "$")
+        return ToolCallError("a number in the arguments is too large", "invalid_arguments", "$")
     if worst is None:
         return None
-    return Mistake(worst.message, "invalid_arguments", worst.json_path)
+    return ToolCallError(worst.message, "invalid_arguments", worst.json_path)

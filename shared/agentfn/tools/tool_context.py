@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentfn.deadline import Deadline
-from agentfn.tools.tool_output import File, Link
+from agentfn.tools.tool_output import File, FileLink
 
 Origin = Literal["attached", "produced", "hidden"]
 
@@ -53,20 +53,20 @@ class Workspace(Protocol):
     def produced(self) -> tuple[FileInfo, ...]:
         """What may be handed to the caller."""
 
-    def local(self, name: str) -> Path:
+    def local_path(self, name: str) -> Path:
         """The file as a local path that ends in its name. Raises ToolError, listing the names there are."""
 
-    def keep(self, file: File, *, hidden: bool = False) -> FileInfo:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
         """Stores a produced file; one of the same name is replaced. A hidden one is the model's, not the caller's.
 
         The name may come out another one: an attached file of that name stays what it is.
         """
 
-    def link(self, link: Link) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileInfo:
         """Takes note of a produced file that lies elsewhere."""
 
 
-class Outcome(Protocol):
+class NestedResult(Protocol):
     """How an inner loop ended: `status` is "completed" where `text` is its answer, "failed" where it is the reason."""
 
     @property
@@ -76,26 +76,26 @@ class Outcome(Protocol):
     def status(self) -> str: ...
 
 
-class Inner(Protocol):
+class NestedLoopRunner(Protocol):
     """Plays a loop inside a task's work, under a name of its own. Raises Paused where it must go on in another run."""
 
     async def __call__(
         self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
-    ) -> Outcome: ...
+    ) -> NestedResult: ...
 
 
-class Paused(BaseException):
+class TaskSuspended(BaseException):
     """Work that goes on in another run of the task, or waits for its user. Not an error: let it pass."""
 
 
-def paused_in(error: BaseException | None) -> Paused | None:
+def find_suspension(error: BaseException | None) -> TaskSuspended | None:
     """The Paused that an error is, or holds: a TaskGroup wraps what its tasks raise."""
     if isinstance(error, BaseExceptionGroup):
-        return next((paused for part in error.exceptions if (paused := paused_in(part))), None)
-    return error if isinstance(error, Paused) else None
+        return next((paused for part in error.exceptions if (paused := find_suspension(part))), None)
+    return error if isinstance(error, TaskSuspended) else None
 
 
-async def no_inner(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
+async def no_nested_loops(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
     raise RuntimeError(f"there is no loop here that {name!r} could be run inside of")
 
 
@@ -114,8 +114,8 @@ class Context:
     workspace: Workspace
     report: Callable[[str], None] = lambda text: None
     state: Mapping[str, Any] = field(default_factory=dict)
-    inner: Inner = no_inner
-    output_chars: int = 30_000
+    run_nested: NestedLoopRunner = no_nested_loops
+    max_output_chars: int = 30_000
 
     @property
     def idempotency_key(self) -> str:
@@ -135,17 +135,17 @@ class Context:
 
     def path(self, name: str) -> Path:
         """A file of the task as a local path. Blocks. Raises ToolError for an unknown name."""
-        return self.workspace.local(name)
+        return self.workspace.local_path(name)
 
     def progress(self, text: str) -> None:
         """Tells the caller how far things are. Returns at once; may be called from any thread."""
         self.report(text)
 
-    async def run(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Outcome:
+    async def run(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
         """Asks the model in an inner loop of this call, with `instructions` as its system prompt and `tools` by name.
 
         `name` tells it from the other inner loops of this call; several may run at once. What one has answered is
         journaled: when the call is made again in another run, a finished inner loop gives its result at once and an
         unfinished one goes on, given the same message. So this is for tools that are idempotent and asynchronous.
         """
-        return await self.inner(f"{self.call_id}/{name}", message, instructions=instructions, tools=tools)
+        return await self.run_nested(f"{self.call_id}/{name}", message, instructions=instructions, tools=tools)

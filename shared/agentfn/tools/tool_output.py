@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-LONGEST_SUMMARY = 120  # characters
+MAX_SUMMARY_CHARS = 120  # characters
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class File:
             raise TypeError(f"a File's content is bytes or a Path, not {type(self.content).__name__}")
 
     @property
-    def kind(self) -> str:
+    def content_type(self) -> str:
         return self.media_type or mimetypes.guess_type(self.name)[0] or "application/octet-stream"
 
     @property
@@ -57,12 +57,12 @@ class Output:
         """What the model reads of it, the files apart."""
         parts = [self.text] if self.text else []
         if self.data is not None:
-            parts.append(as_json(self.data))
+            parts.append(to_json_text(self.data))
         return "\n".join(parts)
 
 
 @dataclass(frozen=True)
-class Link:
+class FileLink:
     """A file that a tool's service keeps: it is handed over by its address and never fetched."""
 
     name: str
@@ -70,7 +70,7 @@ class Link:
     media_type: str = ""
 
 
-def link_in(text: str) -> Link | None:
+def find_link(text: str) -> FileLink | None:
     """The file that a JSON object names by its `download_url`, an http(s) address; None where it names none."""
     if '"download_url"' not in text:
         return None
@@ -88,23 +88,23 @@ def link_in(text: str) -> Link | None:
     if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
         return None
     media_type = shape.get("media_type") or shape.get("content_type") or ""
-    return Link(name, url, media_type if isinstance(media_type, str) else "")
+    return FileLink(name, url, media_type if isinstance(media_type, str) else "")
 
 
-def output_of(value: object) -> Output:
+def to_output(value: object) -> Output:
     """Any return value of a tool, as text and files: text as it is, None as empty, files as files, the rest as JSON.
 
     Raises TypeError or ValueError for what is none of these, FileNotFoundError for a path that leads to no file. May
     take its time over large values.
     """
-    output = _sorted(value)
+    output = _convert_value(value)
     for file in output.files:
         if isinstance(file.content, Path) and not file.content.is_file():
             raise FileNotFoundError(f"it returned {file.name}, but there is no such file")
-    return Output(writable(output.render()), files=tuple(output.files), summary=one_line(output.summary))
+    return Output(replace_surrogates(output.render()), files=tuple(output.files), summary=to_summary_line(output.summary))
 
 
-def _sorted(value: object) -> Output:
+def _convert_value(value: object) -> Output:
     match value:
         case Output():
             return value
@@ -119,30 +119,30 @@ def _sorted(value: object) -> Output:
         case bytes():
             return Output(files=(File("output.bin", value),))
         case list() | tuple() if value and all(isinstance(item, File | Path) for item in value):
-            return Output(files=tuple(_files(value)))
+            return Output(files=tuple(_to_files(value)))
         case _:
             return Output(data=value)
 
 
-def writable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Halves of characters, as undecodable file names have them, cannot be stored or sent: each becomes a `?`."""
     return text.encode("utf-8", "replace").decode()
 
 
-def one_line(text: str) -> str:
-    line = " ".join(writable(str(text)).split())
-    return line if len(line) <= LONGEST_SUMMARY else f"{line[: LONGEST_SUMMARY - 1]}…"
+def to_summary_line(text: str) -> str:
+    line = " ".join(replace_surrogates(str(text)).split())
+    return line if len(line) <= MAX_SUMMARY_CHARS else f"{line[: MAX_SUMMARY_CHARS - 1]}…"
 
 
-def as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_plain)
+def to_json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_json_default)
 
 
-def _files(items: Iterable[File | Path]) -> Iterable[File]:
+def _to_files(items: Iterable[File | Path]) -> Iterable[File]:
     return (item if isinstance(item, File) else File(item.name, item) for item in items)
 
 
-def _plain(value: Any) -> Any:
+def _json_default(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -5,19 +5,19 @@ from typing import Any
 
 from agentfn.errors import ConfigurationError
 from agentfn.tools.tool import Function, Tool, tool
-from agentfn.tools.tool_output import Output, one_line
+from agentfn.tools.tool_output import Output, to_summary_line
 from agentfn.tools.toolkit import Toolkit
 
 
-class Registry:
+class ToolRegistry:
     """Raises ConfigurationError, naming the tool, for two of one name or a schema that is none."""
 
     def __init__(self, tools: Iterable[Tool | Function | Toolkit] = ()) -> None:
         self._tools: dict[str, Tool] = {}
-        self._kits: dict[str, Toolkit] = {}  # by the names of their tools
+        self._toolkits: dict[str, Toolkit] = {}  # by the names of their tools
         for item in tools:
             if isinstance(item, Toolkit):
-                self._kits |= {self._add(part): item for part in item.tools}
+                self._toolkits |= {self._add(part): item for part in item.tools}
             else:
                 self._add(item)
 
@@ -34,7 +34,7 @@ class Registry:
     def names(self) -> list[str]:
         return list(self._tools)
 
-    def only(self, names: Iterable[str]) -> "Registry":
+    def select(self, names: Iterable[str]) -> "ToolRegistry":
         """The tools of an allow-list, and what their toolkits say of them.
 
         Raises ConfigurationError for a name that there is no tool of.
@@ -43,28 +43,28 @@ class Registry:
         unknown = [name for name in wanted if name not in self._tools]
         if unknown:
             raise ConfigurationError(f"no such tool: {', '.join(unknown)}; there are {', '.join(self.names)}")
-        narrowed = Registry(self._tools[name] for name in wanted)
-        narrowed._kits = {name: kit for name, kit in self._kits.items() if name in narrowed}
+        narrowed = ToolRegistry(self._tools[name] for name in wanted)
+        narrowed._toolkits = {name: kit for name, kit in self._toolkits.items() if name in narrowed}
         return narrowed
 
-    def beside(self, more: Tool) -> "Registry":
+    def with_tool(self, more: Tool) -> "ToolRegistry":
         """These tools and one more."""
-        joined = Registry([*self, more])
-        joined._kits = self._kits
+        joined = ToolRegistry([*self, more])
+        joined._toolkits = self._toolkits
         return joined
 
     @property
     def instructions(self) -> str:
         """What the toolkits of these tools add to the system prompt."""
-        return "\n\n".join(filter(None, dict.fromkeys(kit.instructions.strip() for kit in self._kits.values())))
+        return "\n\n".join(filter(None, dict.fromkeys(kit.instructions.strip() for kit in self._toolkits.values())))
 
     def declarations(self, compact: bool = False) -> tuple[dict[str, Any], ...]:
         return tuple(tool.declaration(compact) for tool in self)
 
     def summary(self, name: str, output: Output) -> str:
         """One line about a result: the output's own, else its toolkit's, else empty."""
-        kit = self._kits.get(name)
-        return one_line(output.summary) or (kit.summary(name, output.render()) if kit else "")
+        kit = self._toolkits.get(name)
+        return to_summary_line(output.summary) or (kit.summary(name, output.render()) if kit else "")
 
     def _add(self, item: Tool | Function) -> str:
         made = item if isinstance(item, Tool) else tool(item)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agentfn.telemetry import logger
 from agentfn.tools.tool import Function, Tool
-from agentfn.tools.tool_output import one_line
+from agentfn.tools.tool_output import to_summary_line
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Toolkit:
         if self.summarise is None:
             return ""
         try:
-            return one_line(self.summarise(name, text) or "")
+            return to_summary_line(self.summarise(name, text) or "")
         except Exception:  # noqa: BLE001 - anyone's function, and the call that it tells of went well
             logger.exception("a summary could not be made", tool=name)
             return ""

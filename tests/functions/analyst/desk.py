@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from agentfn import Context, Deadline, File, FileInfo, Output, ToolError
-from agentfn.loop import Loop, Result
+from agentfn.loop import AgentLoop, LoopResult
 from agentfn.models import Model, Turn
-from agentfn.tools import FileRecord, Registry, Tool
-from agentfn.tools.execution import Slots
+from agentfn.tools import FileRecord, ToolRegistry, Tool
+from agentfn.tools.execution import ConcurrencyLimiter
 from agentfn.tools.tool_context import Origin
-from agentfn.tools.tool_output import Link
+from agentfn.tools.tool_output import FileLink
 
 AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
 
@@ -44,7 +44,7 @@ class Desk:
         self.made.append(file.name)
         return self._info(file.name)
 
-    def link(self, link: Link) -> FileInfo:
+    def link(self, link: FileLink) -> FileInfo:
         raise AssertionError("the analyst's tools make files, not links")
 
     def put(self, name: str, content: bytes | str) -> Path:
@@ -63,17 +63,17 @@ class Desk:
 
     def use(self, tool: Tool, **arguments: Any) -> str:
         """Calls the tool as the loop would, keeps its files and returns what the model reads."""
-        named = {name: self.local(value) if name in tool.files else value for name, value in arguments.items()}
-        output = tool(**named, **({tool.context: self.context} if tool.context else {}))
+        named = {name: self.local(value) if name in tool.file_parameters else value for name, value in arguments.items()}
+        output = tool(**named, **({tool.context_parameter: self.context} if tool.context_parameter else {}))
         if not isinstance(output, Output):
             return str(output)
         for file in output.files:
             self.keep(file)
         return output.render()
 
-    def run(self, model: Model, tools: list[Tool], *turns: Turn | str) -> Result:
+    def run(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
         """The whole loop over a transcript, to its end."""
-        loop = Loop(model, Registry(tools), "", self, Deadline.after(60), Slots(4), "task-1")
+        loop = AgentLoop(model, ToolRegistry(tools), "", self, Deadline.after(60), ConcurrencyLimiter(4), "task-1")
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
         return asyncio.run(loop.run(said))
 

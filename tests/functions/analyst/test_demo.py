@@ -13,10 +13,10 @@ from statistics import correlation, fmean, median
 import pytest
 
 from agentfn import ToolError, tool
-from agentfn.loop import Result
-from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE
+from agentfn.loop import LoopResult
+from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.models import Call, Prompt, Turn
-from agentfn.tools import Registry
+from agentfn.tools import ToolRegistry
 from demo import DemoModel
 from functions.analyst.desk import AGENT, Desk
 from tools import TOOLS
@@ -50,7 +50,7 @@ def numbers(column: str) -> list[float]:
 FLIPPERS = numbers("flipper_length_mm")
 
 
-def ask(desk: Desk, *turns: str | Turn) -> Result:
+def ask(desk: Desk, *turns: str | Turn) -> LoopResult:
     return desk.run(DemoModel(), TOOLS, *turns)
 
 
@@ -105,7 +105,7 @@ def test_it_says_everywhere_that_it_is_rules_and_how_to_set_a_real_model(
 
 def test_the_next_step_depends_on_the_transcript_alone(penguin_desk: Desk) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
-    declared = (*Registry(TOOLS).declarations(), *LIFECYCLE.declarations())
+    declared = (*ToolRegistry(TOOLS).declarations(), *LIFECYCLE_TOOLS.declarations())
     spoken = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
     assert len(spoken) == 6
     for place in spoken:
@@ -121,7 +121,7 @@ def test_half_answered_calls_are_made_again_and_no_others(penguin_desk: Desk) ->
     queries = next(turn for turn in turns if any(call.name == "run_sql" for call in turn.calls))
     lost = next(call for call in queries.calls if call.name == "run_sql")
     kept = tuple(turn for turn in turns[: turns.index(queries) + 1 + len(queries.calls)] if turn.call_id != lost.id)
-    declared = tuple(Registry(TOOLS).declarations())
+    declared = tuple(ToolRegistry(TOOLS).declarations())
     reply = asyncio.run(DemoModel().ask(Prompt("", kept, declared)))
     assert [(call.name, call.arguments) for call in reply.calls] == [("run_sql", lost.arguments)]
 
@@ -146,7 +146,7 @@ def test_a_file_that_is_no_table_is_explained_and_another_asked_for(desk: Desk) 
 def test_without_tools_it_answers_in_text(penguin_desk: Desk) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
     closing = (*turns[:-1], Turn("user", "Tools are off. Give the best answer."))
-    reply = asyncio.run(DemoModel().ask(Prompt("", closing, tuple(Registry(TOOLS).declarations()), "none")))
+    reply = asyncio.run(DemoModel().ask(Prompt("", closing, tuple(ToolRegistry(TOOLS).declarations()), "none")))
     assert reply.calls == ()
     assert "Adelie 152" in reply.text
     bare = asyncio.run(DemoModel().ask(Prompt("", (Turn("user", QUESTION),))))
@@ -290,4 +290,4 @@ def test_the_instructions_speak_of_tools_that_exist() -> None:
     text = (AGENT / "instructions.md").read_text(encoding="utf-8")
     spoken = set(re.findall(r"`([a-z]+_[a-z]+)`", text)) - {"save_as"}
     assert {"list_files", "preview_table", "run_sql", "write_report", "ask_user"} <= spoken
-    assert spoken <= {*(each.name for each in TOOLS), *LIFECYCLE.names}
+    assert spoken <= {*(each.name for each in TOOLS), *LIFECYCLE_TOOLS.names}

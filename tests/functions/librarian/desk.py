@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agentfn import Context, Deadline, File, Output
-from agentfn.loop import Loop, Result
+from agentfn.loop import AgentLoop, LoopResult
 from agentfn.models import Model, Turn
-from agentfn.tools import FolderWorkspace, Registry, Tool
+from agentfn.tools import FolderWorkspace, ToolRegistry, Tool
 
 AGENT = Path(__file__).resolve().parents[3] / "functions" / "librarian"
 
@@ -45,11 +45,11 @@ class Desk:
         self.workspace.attach(File(name, content if isinstance(content, bytes) else content.encode()))
 
     def read(self, name: str) -> str:
-        return self.workspace.local(name).read_text()
+        return self.workspace.local_path(name).read_text()
 
     @property
     def context(self) -> Context:
-        return Context("task-1", "call-1", Deadline.after(60), self.workspace, self.told.append, inner=self._inner)
+        return Context("task-1", "call-1", Deadline.after(60), self.workspace, self.told.append, run_nested=self._inner)
 
     def use(self, tool: Tool, **arguments: Any) -> str:
         """Calls the tool as the loop would, keeps its files and returns what the model reads."""
@@ -61,13 +61,13 @@ class Desk:
             output = asyncio.run(output)
         assert isinstance(output, Output)
         for file in output.files:
-            self.workspace.keep(file)
+            self.workspace.save_file(file)
         return output
 
-    def run(self, model: Model, tools: list[Tool], *turns: Turn | str) -> Result:
+    def run(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
         """The whole loop over a transcript, to its end."""
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
-        return Loop(model, Registry(tools), "", self.workspace, inner=self._inner).run_sync(said)
+        return AgentLoop(model, ToolRegistry(tools), "", self.workspace, run_nested=self._inner).run_sync(said)
 
     async def _inner(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Answer:
         self.asked.append((name.rpartition("/")[2], message, instructions))

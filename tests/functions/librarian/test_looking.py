@@ -88,8 +88,8 @@ def test_a_file_that_cannot_be_read_stands_in_nobodys_way(desk: Desk) -> None:
 
 
 def test_what_the_task_itself_made_is_no_part_of_the_packet(packet_desk: Desk) -> None:
-    packet_desk.workspace.keep(File("report.md", b"# Zebra"))
-    packet_desk.workspace.keep(File("find_text.txt", b"Zebra"), hidden=True)
+    packet_desk.workspace.save_file(File("report.md", b"# Zebra"))
+    packet_desk.workspace.save_file(File("find_text.txt", b"Zebra"), hidden=True)
     assert "is nowhere there" in packet_desk.use(find_text, text="Zebra")
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from agentfn import ToolError
-from agentfn.tools import Paused
+from agentfn.tools import TaskSuspended
 from functions.librarian.desk import Answer, Desk
 from librarian.digesting import DIGESTS, MAP, PART, REDUCE
 from librarian.limits import AT_ONCE
@@ -89,13 +89,13 @@ def test_very_many_digests_are_put_together_in_rounds(desk: Desk) -> None:
 def test_a_pause_goes_through_and_the_call_is_the_same_when_it_is_made_again(packet_desk: Desk) -> None:
     def pausing(name: str, message: str) -> Answer:
         if name == "part-5":
-            raise Paused
+            raise TaskSuspended
         return told(name, message)
 
     packet_desk.inner = pausing
     with pytest.raises(BaseExceptionGroup) as paused:
         packet_desk.use(summarise)
-    assert paused.value.subgroup(Paused) is not None
+    assert paused.value.subgroup(TaskSuspended) is not None
     first = {name: message for name, message, _ in packet_desk.asked}
     packet_desk.asked.clear()
     packet_desk.inner = told
@@ -108,7 +108,7 @@ def test_the_report_is_a_file_with_the_summary_every_part_and_what_is_missing(pa
     packet_desk.put("photo.png", b"\x89PNG\r\n\x1a\n")
     packet_desk.inner = lambda name, message: FAILED if name == "part-4" else told(name, message)
     said = packet_desk.output(report, title="The packet of *November*", focus="Costs?")
-    assert [(file.name, file.kind) for file in said.files] == [("report.md", "text/markdown")]
+    assert [(file.name, file.content_type) for file in said.files] == [("report.md", "text/markdown")]
     written = packet_desk.read("report.md")
     assert written.startswith("# The packet of \\*November\\*\n\n> Costs?\n\n## Summary\n\nTogether: ")
     assert (

@@ -3,61 +3,61 @@
 import dataclasses
 from dataclasses import dataclass
 
-from agentfn.loop.tool_calls.approval import Verdict
+from agentfn.loop.tool_calls.approval import ApprovalDecision
 from agentfn.models import Call
 from agentfn.tools import Tool
-from agentfn.tools.tool_arguments import Mistake, read_arguments
+from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 
-NUDGE_AT = 3
+MIN_REPEATS_FOR_WARNING = 3
 
-TRUNCATED = Mistake("the reply was cut off at the output limit, so this call was not run; make it shorter", "truncated")
-UNKNOWN = Mistake(
+TRUNCATED_CALL = ToolCallError("the reply was cut off at the output limit, so this call was not run; make it shorter", "truncated")
+OUTCOME_UNKNOWN = ToolCallError(
     "the run that made this call died before its result was saved: the outcome is unknown. "
     "It may have taken effect; check before doing it again",
     "outcome_unknown",
 )
-REPEATED = Mistake("this very call was made too often; its result will not change. Go on without it", "repeated")
+REPEATED_CALL = ToolCallError("this very call was made too often; its result will not change. Go on without it", "repeated")
 
 
 @dataclass(frozen=True)
-class Case:
+class PendingCall:
     """`before` is how many calls in a row, straight before this one, were the same. `cut` says that it was cut off at
     the output limit, `interrupted` that an earlier run may have started it and died.
     """
 
     call: Call
     tool: Tool | None
-    before: int
-    verdict: Verdict | None
-    cut: bool
+    repeats: int
+    decision: ApprovalDecision | None
+    truncated: bool
     interrupted: bool
 
-    def waits(self, most: int, argument_chars: int) -> bool:
+    def needs_approval(self, max_repeats: int, max_argument_chars: int) -> bool:
         """Whether the user has to be asked first. He is not bothered with a call that could not be run anyway."""
-        if self.tool is None or not self.tool.approval or self.verdict is not None or self.cut or self.before >= most:
+        if self.tool is None or not self.tool.requires_approval or self.decision is not None or self.truncated or self.repeats >= max_repeats:
             return False
-        return not isinstance(read_arguments(self.call.arguments, self.tool, argument_chars), Mistake)
+        return not isinstance(parse_arguments(self.call.arguments, self.tool, max_argument_chars), ToolCallError)
 
-    def refusal(self, most: int, names: list[str]) -> Mistake | None:
+    def rejection(self, max_repeats: int, tool_names: list[str]) -> ToolCallError | None:
         """`most` is how often the same call may be made in a row; `names` are the tools that there are."""
-        if self.cut:
-            return TRUNCATED
+        if self.truncated:
+            return TRUNCATED_CALL
         if self.tool is None:
-            return Mistake(f"there is no tool {self.call.name!r}; there are: {', '.join(names)}", "unknown_tool")
-        if self.verdict is not None and not self.verdict.approved:
-            return self.verdict.declined()
+            return ToolCallError(f"there is no tool {self.call.name!r}; there are: {', '.join(tool_names)}", "unknown_tool")
+        if self.decision is not None and not self.decision.approved:
+            return self.decision.declined_error()
         if self.interrupted and not self.tool.idempotent:
-            return UNKNOWN
-        return REPEATED if self.before >= most else None
+            return OUTCOME_UNKNOWN
+        return REPEATED_CALL if self.repeats >= max_repeats else None
 
-    def approved(self) -> Call:
+    def approved_call(self) -> Call:
         """The call with the arguments that the user put in, if he did."""
-        changed = self.verdict.arguments if self.verdict else None
+        changed = self.decision.arguments if self.decision else None
         return self.call if changed is None else dataclasses.replace(self.call, arguments=changed)
 
-    def notes(self) -> list[str]:
+    def result_notes(self) -> list[str]:
         """What the model is told below the result."""
-        told = [self.verdict.note()] if self.verdict else []
-        if self.before + 1 >= NUDGE_AT:
-            told.append(f"(This is the same call as the last {self.before}; calling it again will not help.)")
+        told = [self.decision.note()] if self.decision else []
+        if self.repeats + 1 >= MIN_REPEATS_FOR_WARNING:
+            told.append(f"(This is the same call as the last {self.repeats}; calling it again will not help.)")
         return told

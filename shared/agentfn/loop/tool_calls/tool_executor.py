@@ -8,59 +8,59 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentfn.deadline import Deadline
-from agentfn.loop.loop_events import Event, Progress, ToolCalled, ToolResult, ToolsFinished
-from agentfn.loop.model_retry import OutOfTime
-from agentfn.loop.tool_calls.approval import read_verdict
-from agentfn.loop.tool_calls.lifecycle_tools import Ending, Told, result_of
-from agentfn.loop.tool_calls.pending_call import TRUNCATED, UNKNOWN, Case
-from agentfn.loop.transcript import repeats, unanswered, verdict_on
+from agentfn.loop.loop_events import LoopEvent, Progress, ToolCallStarted, ToolResult, ToolsFinished
+from agentfn.loop.model_retry import DeadlineReached
+from agentfn.loop.tool_calls.approval import parse_decision
+from agentfn.loop.tool_calls.lifecycle_tools import FinalOutput, ProgressUpdate, lifecycle_result
+from agentfn.loop.tool_calls.pending_call import TRUNCATED_CALL, OUTCOME_UNKNOWN, PendingCall
+from agentfn.loop.transcript import count_repeats, pending_calls, approval_reply
 from agentfn.models import Call, Turn
-from agentfn.tools import Context, Inner, Output, Paused, Registry, Workspace
-from agentfn.tools.execution import Slots, ToolLimits, call_tool
-from agentfn.tools.output_renderer import Rendering
-from agentfn.tools.tool_arguments import Mistake, read_arguments
-from agentfn.tools.tool_output import writable
+from agentfn.tools import Context, NestedLoopRunner, Output, TaskSuspended, ToolRegistry, Workspace
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
+from agentfn.tools.output_renderer import OutputRenderer
+from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
+from agentfn.tools.tool_output import replace_surrogates
 
-LINGER = 0.1  # seconds; results that come this close to one another share a save
-SHORTEST_START = {True: 1.0, False: 3.0}  # by idempotence: with less time left a call is not started
+BATCH_SECONDS = 0.1  # seconds; results that come this close to one another share a save
+MIN_START_SECONDS = {True: 1.0, False: 3.0}  # by idempotence: with less time left a call is not started
 
-NOT_RUN = "Not run: the task ended in the same turn."
-NOT_DONE = Mistake("the time was over before this call had a result", "out_of_time")
+NOT_RUN_TEXT = "Not run: the task ended in the same turn."
+OUT_OF_TIME_ERROR = ToolCallError("the time was over before this call had a result", "out_of_time")
 
 
 @dataclass(frozen=True)
-class Acting:
+class ToolExecutor:
     """`loop` is the name of the loop that acts, `inner` what plays the inner loops of its tools."""
 
-    tools: Registry
-    lifecycle: Registry
+    tools: ToolRegistry
+    lifecycle_tools: ToolRegistry
     workspace: Workspace
     deadline: Deadline
     limits: ToolLimits
-    slots: Slots
+    limiter: ConcurrencyLimiter
     task_id: str
-    loop: str
+    loop_name: str
     max_repeats: int
-    inner: Inner
+    run_nested: NestedLoopRunner
     state: Mapping[str, Any]
 
-    def live(self, step: int, calls: Sequence[Call], cut: str) -> tuple[list[Event], tuple[str, Ending] | None]:
+    def run_lifecycle_calls(self, step: int, calls: Sequence[Call], cut: str) -> tuple[list[LoopEvent], tuple[str, FinalOutput] | None]:
         """Runs the lifecycle calls among `calls`; the first ending wins, and nothing after it is run."""
         results, told, ending = [], [], None
         for call in calls:
             if ending is not None:
-                results.append(_answer(call, NOT_RUN))
-            elif call.name in self.lifecycle:
-                outcome = (_answer(call, TRUNCATED), None) if call.id == cut else self._live(call)
+                results.append(_tool_result(call, NOT_RUN_TEXT))
+            elif call.name in self.lifecycle_tools:
+                outcome = (_tool_result(call, TRUNCATED_CALL), None) if call.id == cut else self._run_lifecycle_call(call)
                 results.append(outcome[0])
-                told += [Progress(step, outcome[1].text)] if isinstance(outcome[1], Told) else []
-                ending = (call.name, outcome[1]) if isinstance(outcome[1], Ending) else None
+                told += [Progress(step, outcome[1].text)] if isinstance(outcome[1], ProgressUpdate) else []
+                ending = (call.name, outcome[1]) if isinstance(outcome[1], FinalOutput) else None
         if ending is not None:  # ordinary calls written before the ending are not run either
             done = {result.call.id for result in results}
-            results += [_answer(call, NOT_RUN) for call in calls if call.id not in done]
+            results += [_tool_result(call, NOT_RUN_TEXT) for call in calls if call.id not in done]
         return [*told, *([ToolsFinished(step, tuple(results), ran=False)] if results else [])], ending
 
-    async def run(self, step: int, turns: Sequence[Turn], *, interrupted: bool, cut: str) -> AsyncGenerator[Event]:
+    async def run_tool_calls(self, step: int, turns: Sequence[Turn], *, interrupted: bool, cut: str) -> AsyncGenerator[LoopEvent]:
         """Runs the calls that have no result yet, but for those that wait for the user's word.
 
         `interrupted` says that an earlier run may have started them and died; `cut` is the id of the call that was cut
@@ -70,19 +70,19 @@ class Acting:
         loop = asyncio.get_running_loop()
 
         def report(text: str) -> None:
-            loop.call_soon_threadsafe(events.put_nowait, Progress(step, writable(str(text))))
+            loop.call_soon_threadsafe(events.put_nowait, Progress(step, replace_surrogates(str(text))))
 
-        narrow = asyncio.Semaphore(self.limits.parallel)
+        narrow = asyncio.Semaphore(self.limits.max_parallel_calls)
         running: list[asyncio.Task[ToolResult | None]] = []
         try:
-            for call in unanswered(turns):
-                case = self._case(call, turns, interrupted=interrupted, cut=call.id == cut)
-                if case.waits(self.max_repeats, self.limits.argument_chars):
+            for call in pending_calls(turns):
+                case = self._pending_call(call, turns, interrupted=interrupted, cut=call.id == cut)
+                if case.needs_approval(self.max_repeats, self.limits.max_argument_chars):
                     continue
-                yield ToolCalled(step, call)
-                running.append(loop.create_task(self._one(case, narrow, report)))
+                yield ToolCallStarted(step, call)
+                running.append(loop.create_task(self._run_call(case, narrow, report)))
                 running[-1].add_done_callback(events.put_nowait)
-            async with contextlib.aclosing(_grouped(step, events, len(running))) as grouped:
+            async with contextlib.aclosing(_batch_results(step, events, len(running))) as grouped:
                 async for event in grouped:
                     yield event
         finally:
@@ -90,77 +90,77 @@ class Acting:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
         if any(task.result() is None for task in running):
-            raise OutOfTime
+            raise DeadlineReached
 
     @staticmethod
-    def unfinished(step: int, calls: Sequence[Call], why: Mistake) -> ToolsFinished:
+    def fail_calls(step: int, calls: Sequence[Call], why: ToolCallError) -> ToolsFinished:
         """The results of calls that no run will go on with."""
-        return ToolsFinished(step, tuple(_answer(call, why) for call in calls))
+        return ToolsFinished(step, tuple(_tool_result(call, why) for call in calls))
 
-    def _live(self, call: Call) -> tuple[ToolResult, Ending | Told | None]:
-        tool = self.lifecycle.get(call.name)
+    def _run_lifecycle_call(self, call: Call) -> tuple[ToolResult, FinalOutput | ProgressUpdate | None]:
+        tool = self.lifecycle_tools.get(call.name)
         assert tool is not None
-        arguments = read_arguments(call.arguments, tool, self.limits.argument_chars)
-        if isinstance(arguments, Mistake):
-            return _answer(call, arguments), None
+        arguments = parse_arguments(call.arguments, tool, self.limits.max_argument_chars)
+        if isinstance(arguments, ToolCallError):
+            return _tool_result(call, arguments), None
         outcome = tool(**arguments)
         known = {info.name for info in self.workspace.files}
-        unknown = [name for name in outcome.files if name not in known] if isinstance(outcome, Ending) else []
+        unknown = [name for name in outcome.files if name not in known] if isinstance(outcome, FinalOutput) else []
         if unknown:
             text = f"no such file: {', '.join(unknown)}; there are: {', '.join(sorted(known)) or 'none'}"
-            return _answer(call, Mistake(text, "unknown_file")), None
-        if isinstance(outcome, Ending) and not outcome.text.strip():
-            return _answer(call, Mistake("it says nothing; put words for the user into it", "empty_text")), None
-        return _answer(call, result_of(outcome)), outcome
+            return _tool_result(call, ToolCallError(text, "unknown_file")), None
+        if isinstance(outcome, FinalOutput) and not outcome.text.strip():
+            return _tool_result(call, ToolCallError("it says nothing; put words for the user into it", "empty_text")), None
+        return _tool_result(call, lifecycle_result(outcome)), outcome
 
-    def _case(self, call: Call, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> Case:
-        words = verdict_on(turns, call)
-        verdict = None if words is None else read_verdict(words)
-        return Case(call, self.tools.get(call.name), repeats(turns, call), verdict, cut, interrupted)
+    def _pending_call(self, call: Call, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> PendingCall:
+        words = approval_reply(turns, call)
+        verdict = None if words is None else parse_decision(words)
+        return PendingCall(call, self.tools.get(call.name), count_repeats(turns, call), verdict, cut, interrupted)
 
-    async def _one(self, case: Case, narrow: asyncio.Semaphore, report: Callable[[str], None]) -> ToolResult | None:
+    async def _run_call(self, case: PendingCall, narrow: asyncio.Semaphore, report: Callable[[str], None]) -> ToolResult | None:
         """The result of one call; None where it has to wait for a run with more time."""
         call, tool = case.call, case.tool
-        refusal = case.refusal(self.max_repeats, [*self.tools.names, *self.lifecycle.names])
+        refusal = case.rejection(self.max_repeats, [*self.tools.names, *self.lifecycle_tools.names])
         if refusal is not None or tool is None:
-            return _answer(call, refusal or UNKNOWN)
+            return _tool_result(call, refusal or OUTCOME_UNKNOWN)
         async with narrow:
-            if self.deadline.left() < SHORTEST_START[tool.idempotent]:
+            if self.deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
                 return None
             started = time.monotonic()
             try:
                 outcome = await call_tool(
-                    tool, case.approved().arguments, self._context(call, report), self.limits, self.slots
+                    tool, case.approved_call().arguments, self._context(call, report), self.limits, self.limiter
                 )
-            except Paused:  # by an inner loop
+            except TaskSuspended:  # by an inner loop
                 return None
-            if isinstance(outcome, Mistake) and outcome.kind == "timed_out" and self.deadline.passed:
-                return None if tool.idempotent else _answer(call, UNKNOWN)
-            text = await Rendering(self.workspace, self.limits.output_chars)(self._id(call), outcome)
-        told = "\n".join([text, *case.notes()])
+            if isinstance(outcome, ToolCallError) and outcome.error_type == "timed_out" and self.deadline.passed:
+                return None if tool.idempotent else _tool_result(call, OUTCOME_UNKNOWN)
+            text = await OutputRenderer(self.workspace, self.limits.max_output_chars)(self._call_id(call), outcome)
+        told = "\n".join([text, *case.result_notes()])
         summary = self.tools.summary(call.name, outcome) if isinstance(outcome, Output) else ""
-        return _answer(call, told, isinstance(outcome, Mistake), time.monotonic() - started, summary)
+        return _tool_result(call, told, isinstance(outcome, ToolCallError), time.monotonic() - started, summary)
 
     def _context(self, call: Call, report: Callable[[str], None]) -> Context:
         return Context(
             self.task_id,
-            self._id(call),
+            self._call_id(call),
             self.deadline,
             self.workspace,
             report,
             self.state,
-            self.inner,
-            self.limits.output_chars,
+            self.run_nested,
+            self.limits.max_output_chars,
         )
 
-    def _id(self, call: Call) -> str:
+    def _call_id(self, call: Call) -> str:
         """The call's id, unique among all loops of the task."""
-        return f"{self.loop}/{call.id}" if self.loop else call.id
+        return f"{self.loop_name}/{call.id}" if self.loop_name else call.id
 
 
-async def _grouped(
+async def _batch_results(
     step: int, events: "asyncio.Queue[Progress | asyncio.Task[ToolResult | None]]", count: int
-) -> AsyncGenerator[Event]:
+) -> AsyncGenerator[LoopEvent]:
     """Progress as it comes; results in batches of those that ended together, LINGER after the first at the latest."""
     clock = asyncio.get_running_loop().time
     while count:
@@ -173,14 +173,14 @@ async def _grouped(
             else:
                 count -= 1
                 result = item.result()
-                until = until or clock() + LINGER
+                until = until or clock() + BATCH_SECONDS
                 batch += [result] if result is not None else []
-            item = await _before(events, until) if count and batch and clock() < until else None
+            item = await _get_before(events, until) if count and batch and clock() < until else None
         if batch:
             yield ToolsFinished(step, tuple(batch))
 
 
-async def _before(
+async def _get_before(
     events: "asyncio.Queue[Progress | asyncio.Task[ToolResult | None]]", until: float
 ) -> "Progress | asyncio.Task[ToolResult | None] | None":
     try:
@@ -190,9 +190,9 @@ async def _before(
         return None
 
 
-def _answer(
-    call: Call, text: str | Mistake, error: bool = False, seconds: float = 0.0, summary: str = ""
+def _tool_result(
+    call: Call, text: str | ToolCallError, error: bool = False, seconds: float = 0.0, summary: str = ""
 ) -> ToolResult:
-    mistaken = isinstance(text, Mistake)
-    words = text.render() if isinstance(text, Mistake) else text
+    mistaken = isinstance(text, ToolCallError)
+    words = text.render() if isinstance(text, ToolCallError) else text
     return ToolResult(call, Turn("tool", words, call_id=call.id, name=call.name), error or mistaken, seconds, summary)

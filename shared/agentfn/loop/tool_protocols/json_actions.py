@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentfn.loop.tool_calls.lifecycle_tools import finish
-from agentfn.loop.tool_protocols.json_extraction import objects_in
-from agentfn.loop.tool_protocols.tool_protocol import TOOLS_OFF, Nudge, without_calls
+from agentfn.loop.tool_protocols.json_extraction import find_json_objects
+from agentfn.loop.tool_protocols.tool_protocol import TOOLS_OFF_PROMPT, RetryPrompt, drop_calls
 from agentfn.models import Call, Prompt, Reply, Turn
-from agentfn.tools.tool_output import writable
+from agentfn.tools.tool_output import replace_surrogates
 
-FINAL = "final_answer"  # what `finish` is called here: models know the word
+FINAL_ANSWER = "final_answer"  # what `finish` is called here: models know the word
 TOOL_KEYS = ("tool", "action", "name", "tool_name")
 ARGUMENT_KEYS = ("args", "arguments", "action_input", "parameters", "input")
-ANSWER_KEYS = ("text", "answer", FINAL, "content", "result")
+ANSWER_KEYS = ("text", "answer", FINAL_ANSWER, "content", "result")
 
-RULES = """You act by replying with exactly one JSON object and nothing else:
+ACTION_RULES = """You act by replying with exactly one JSON object and nothing else:
 
 {{"thought": "why this is the next thing to do", "tool": "the tool's name", "args": {{…}}}}
 
@@ -26,125 +26,125 @@ When you are done, reply with {{"thought": "…", "tool": "final_answer", "args"
 Tools:
 
 {tools}"""
-FIRST = "Begin with a tool, not with the final answer.\n"
-CUT = (
+TOOL_FIRST_RULE = "Begin with a tool, not with the final answer.\n"
+TRUNCATED_PROMPT = (
     "Your reply was cut off at the output limit, so nothing was run. Reply with a shorter JSON object: fewer words, "
     "smaller arguments."
 )
-MALFORMED = (
+MALFORMED_PROMPT = (
     'Your reply holds no action. Reply with exactly one JSON object: {"thought": "…", "tool": "…", "args": {…}}; '
     'for your answer the tool is "final_answer" with args {"text": "…"}.'
 )
 
 
-class JsonActions:
+class JsonToolProtocol:
     """One action a turn. A model that does the same twice in a row is told so, and it is not done again."""
 
-    streams = False
-    repeats = 1
+    can_stream = False
+    max_repeats = 1
 
-    def prompt(self, prompt: Prompt) -> Prompt:
-        turns = tuple(_merged(_plain(turn) for turn in prompt.turns))
-        if not prompt.tools:
-            return dataclasses.replace(prompt, turns=turns)
-        closing = prompt.tool_choice == "none"
+    def to_request(self, request: Prompt) -> Prompt:
+        turns = tuple(_merge_same_role(_to_plain_turn(turn) for turn in request.turns))
+        if not request.tools:
+            return dataclasses.replace(request, turns=turns)
+        closing = request.tool_choice == "none"
         return dataclasses.replace(
-            prompt,
-            system=f"{prompt.system}\n\n{_rules(prompt)}".strip(),
+            request,
+            system=f"{request.system}\n\n{_action_rules(request)}".strip(),
             turns=turns,
             tools=(),
             tool_choice="auto",
-            schema=None if closing else _schema(prompt),
+            schema=None if closing else _action_schema(request),
         )
 
-    def read(self, reply: Reply, prompt: Prompt) -> Reply | Nudge:
-        closing = prompt.tool_choice == "none"
+    def read_response(self, response: Reply, request: Prompt) -> Reply | RetryPrompt:
+        closing = request.tool_choice == "none"
         if closing:
-            reply = without_calls(reply)
-        if reply.calls or reply.finish == "content_filter" or not prompt.tools:
-            return reply
-        action = _action(reply.text)
+            response = drop_calls(response)
+        if response.calls or response.finish == "content_filter" or not request.tools:
+            return response
+        action = _find_action(response.text)
         if action is None:
-            return _closing_text(reply) if closing else _unread(reply)
+            return _read_final_text(response) if closing else _retry_prompt(response)
         thought, name, arguments = action
-        if name in (FINAL, finish.name):
-            return _final(reply, arguments, closing)
+        if name in (FINAL_ANSWER, finish.name):
+            return _read_final_answer(response, arguments, closing)
         if closing:
-            return Nudge(TOOLS_OFF, reply.text)
+            return RetryPrompt(TOOLS_OFF_PROMPT, response.text)
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        return dataclasses.replace(reply, text=thought, calls=(Call("", name, text),), finish="tool_calls")
+        return dataclasses.replace(response, text=thought, calls=(Call("", name, text),), finish="tool_calls")
 
-    def give_up(self, reply: Reply) -> Reply:
-        action = _action(reply.text)
-        half = reply.finish == "length" and reply.text.lstrip().startswith("{")
-        text = action[0] if action else "" if half else reply.text
-        return dataclasses.replace(reply, calls=(), text=text)
+    def fall_back(self, response: Reply) -> Reply:
+        action = _find_action(response.text)
+        half = response.finish == "length" and response.text.lstrip().startswith("{")
+        text = action[0] if action else "" if half else response.text
+        return dataclasses.replace(response, calls=(), text=text)
 
 
-def _action(text: str) -> tuple[str, str, Any] | None:
+def _find_action(text: str) -> tuple[str, str, Any] | None:
     """Thought, tool and arguments of the first object that names a tool."""
-    for shape in objects_in(text):
-        name = _first(shape, TOOL_KEYS)
-        bare = "tool" not in shape and _first(shape, ARGUMENT_KEYS) is None
+    for shape in find_json_objects(text):
+        name = _first_value(shape, TOOL_KEYS)
+        bare = "tool" not in shape and _first_value(shape, ARGUMENT_KEYS) is None
         if isinstance(name, str) and name and not bare:
             thought = shape.get("thought", "")
-            return thought if isinstance(thought, str) else "", name, _first(shape, ARGUMENT_KEYS) or {}
-        if isinstance(answer := shape.get(FINAL), str):
-            return "", FINAL, answer
+            return thought if isinstance(thought, str) else "", name, _first_value(shape, ARGUMENT_KEYS) or {}
+        if isinstance(answer := shape.get(FINAL_ANSWER), str):
+            return "", FINAL_ANSWER, answer
     return None
 
 
-def _unread(reply: Reply) -> Nudge:
-    return Nudge(CUT if reply.finish == "length" else MALFORMED, reply.text if reply.text.strip() else "")
+def _retry_prompt(reply: Reply) -> RetryPrompt:
+    return RetryPrompt(TRUNCATED_PROMPT if reply.finish == "length" else MALFORMED_PROMPT, reply.text if reply.text.strip() else "")
 
 
-def _closing_text(reply: Reply) -> Reply | Nudge:
+def _read_final_text(reply: Reply) -> Reply | RetryPrompt:
     """Plain text, or a stray object that holds nothing but an answer."""
-    for shape in objects_in(reply.text):
-        answer = _first(shape, ANSWER_KEYS)
+    for shape in find_json_objects(reply.text):
+        answer = _first_value(shape, ANSWER_KEYS)
         if isinstance(answer, str) and shape.keys() <= {"thought", *ANSWER_KEYS}:
             return dataclasses.replace(reply, text=answer, finish="stop")
-    return reply if reply.text.strip() else Nudge(TOOLS_OFF)
+    return reply if reply.text.strip() else RetryPrompt(TOOLS_OFF_PROMPT)
 
 
-def _final(reply: Reply, arguments: Any, closing: bool) -> Reply | Nudge:
+def _read_final_answer(reply: Reply, arguments: Any, closing: bool) -> Reply | RetryPrompt:
     """The answer as plain text, or as a call of `finish` where it chooses among the files."""
     files = arguments.get("files") if isinstance(arguments, dict) else None
-    answer = _first(arguments, ANSWER_KEYS) if isinstance(arguments, dict) else arguments
+    answer = _first_value(arguments, ANSWER_KEYS) if isinstance(arguments, dict) else arguments
     if not isinstance(answer, str):
         answer = json.dumps(answer if answer is not None else arguments, ensure_ascii=False)
     if not answer.strip() or answer == "{}":
-        return Nudge('Your final answer is empty. Put it into args, as {"text": "…"}.', reply.text)
+        return RetryPrompt('Your final answer is empty. Put it into args, as {"text": "…"}.', reply.text)
     if not files or closing:
         return dataclasses.replace(reply, text=answer, finish="stop")
     call = Call("", finish.name, json.dumps({"text": answer, "files": files}, ensure_ascii=False))
     return dataclasses.replace(reply, text="", calls=(call,), finish="tool_calls")
 
 
-def _first(shape: Mapping[str, Any], names: Iterable[str]) -> Any:
+def _first_value(shape: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((shape[name] for name in names if name in shape), None)
 
 
-def _plain(turn: Turn) -> Turn:
+def _to_plain_turn(turn: Turn) -> Turn:
     """A turn without calls: an action as the text that it was, a result as the user's message."""
     if turn.role == "tool":
-        return Turn("user", f"Result of {_told(turn.name)}:\n{turn.text}")
+        return Turn("user", f"Result of {_shown_name(turn.name)}:\n{turn.text}")
     if not turn.calls:
         return turn
     return Turn(
-        "assistant", "\n".join(_written(turn.text if not place else "", call) for place, call in enumerate(turn.calls))
+        "assistant", "\n".join(_action_json(turn.text if not place else "", call) for place, call in enumerate(turn.calls))
     )
 
 
-def _written(thought: str, call: Call) -> str:
+def _action_json(thought: str, call: Call) -> str:
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         arguments = call.arguments
-    return writable(json.dumps({"thought": thought, "tool": _told(call.name), "args": arguments}, ensure_ascii=False))
+    return replace_surrogates(json.dumps({"thought": thought, "tool": _shown_name(call.name), "args": arguments}, ensure_ascii=False))
 
 
-def _merged(turns: Iterable[Turn]) -> list[Turn]:
+def _merge_same_role(turns: Iterable[Turn]) -> list[Turn]:
     """With users and assistants taking turns: templates of local models want it so."""
     merged: list[Turn] = []
     for turn in turns:
@@ -155,24 +155,24 @@ def _merged(turns: Iterable[Turn]) -> list[Turn]:
     return merged
 
 
-def _told(name: str) -> str:
-    return FINAL if name == finish.name else name
+def _shown_name(name: str) -> str:
+    return FINAL_ANSWER if name == finish.name else name
 
 
-def _rules(prompt: Prompt) -> str:
-    tools = "\n".join(_declared(tool["function"]) for tool in prompt.tools)
-    return RULES.format(first=FIRST if prompt.tool_choice == "required" else "", tools=tools)
+def _action_rules(prompt: Prompt) -> str:
+    tools = "\n".join(_describe_tool(tool["function"]) for tool in prompt.tools)
+    return ACTION_RULES.format(first=TOOL_FIRST_RULE if prompt.tool_choice == "required" else "", tools=tools)
 
 
-def _declared(function: dict[str, Any]) -> str:
+def _describe_tool(function: dict[str, Any]) -> str:
     schema = json.dumps(function["parameters"], ensure_ascii=False)
-    return f"- {_told(function['name'])}: {function['description']}\n  args: {schema}"
+    return f"- {_shown_name(function['name'])}: {function['description']}\n  args: {schema}"
 
 
-def _schema(prompt: Prompt) -> dict[str, Any]:
+def _action_schema(prompt: Prompt) -> dict[str, Any]:
     """Of one action, for providers that hold a model to it."""
-    names = [_told(tool["function"]["name"]) for tool in prompt.tools]
-    if FINAL not in names:
-        names.append(FINAL)
+    names = [_shown_name(tool["function"]["name"]) for tool in prompt.tools]
+    if FINAL_ANSWER not in names:
+        names.append(FINAL_ANSWER)
     properties = {"thought": {"type": "string"}, "tool": {"type": "string", "enum": names}, "args": {"type": "object"}}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

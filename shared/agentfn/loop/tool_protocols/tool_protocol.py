@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agentfn.loop.tool_calls.lifecycle_tools import answer_in
+from agentfn.loop.tool_calls.lifecycle_tools import finish_text
 from agentfn.models import KnowsTools, Model, Prompt, Reply, Turn
 
-EMPTY = "Your reply was empty. Call a tool or give your answer."
-TOOLS_OFF = "Tools are off now. Give your answer as plain text."
+EMPTY_RESPONSE_PROMPT = "Your reply was empty. Call a tool or give your answer."
+TOOLS_OFF_PROMPT = "Tools are off now. Give your answer as plain text."
 
-ProtocolName = Literal["auto", "native", "json"]
+ToolProtocolName = Literal["auto", "native", "json"]
 
 
 @dataclass(frozen=True)
-class Nudge:
+class RetryPrompt:
     """What a model is told of a reply that cannot be gone on with. `text` is that reply, as it will be shown to it."""
 
     reason: str
@@ -33,53 +33,53 @@ class ToolProtocol(Protocol):
     """
 
     @property
-    def streams(self) -> bool: ...
+    def can_stream(self) -> bool: ...
 
     @property
-    def repeats(self) -> int | None: ...
+    def max_repeats(self) -> int | None: ...
 
-    def prompt(self, prompt: Prompt) -> Prompt:
+    def to_request(self, request: Prompt) -> Prompt:
         """The prompt as this protocol puts it to the model."""
 
-    def read(self, reply: Reply, prompt: Prompt) -> Reply | Nudge:
+    def read_response(self, response: Reply, request: Prompt) -> Reply | RetryPrompt:
         """What the model meant. In a closing prompt, one with `tool_choice` "none", it can only mean an answer."""
 
-    def give_up(self, reply: Reply) -> Reply:
+    def fall_back(self, response: Reply) -> Reply:
         """What an unreadable reply counts as when the model was nudged often enough."""
 
 
-class NativeCalls:
+class NativeToolProtocol:
     """Tool calls in the provider's own form."""
 
-    streams = True
-    repeats = None
+    can_stream = True
+    max_repeats = None
 
-    def prompt(self, prompt: Prompt) -> Prompt:
-        return prompt
+    def to_request(self, request: Prompt) -> Prompt:
+        return request
 
-    def read(self, reply: Reply, prompt: Prompt) -> Reply | Nudge:
-        if prompt.tool_choice == "none":
-            reply = without_calls(reply)
-        if reply.text.strip() or reply.calls or reply.finish == "content_filter":
-            return reply
-        return Nudge(TOOLS_OFF if prompt.tool_choice == "none" else EMPTY)
+    def read_response(self, response: Reply, request: Prompt) -> Reply | RetryPrompt:
+        if request.tool_choice == "none":
+            response = drop_calls(response)
+        if response.text.strip() or response.calls or response.finish == "content_filter":
+            return response
+        return RetryPrompt(TOOLS_OFF_PROMPT if request.tool_choice == "none" else EMPTY_RESPONSE_PROMPT)
 
-    def give_up(self, reply: Reply) -> Reply:
-        return dataclasses.replace(reply, calls=())
+    def fall_back(self, response: Reply) -> Reply:
+        return dataclasses.replace(response, calls=())
 
 
-def without_calls(reply: Reply) -> Reply:
+def drop_calls(reply: Reply) -> Reply:
     """A closing reply, whose calls are not made: what one of them would have answered is its text."""
     if not reply.calls:
         return reply
-    text = reply.text if reply.text.strip() else answer_in(reply.calls)
+    text = reply.text if reply.text.strip() else finish_text(reply.calls)
     return dataclasses.replace(reply, text=text, calls=(), finish="stop")
 
 
-async def protocol_for(model: Model, chosen: ProtocolName) -> ToolProtocol:
+async def select_protocol(model: Model, chosen: ToolProtocolName) -> ToolProtocol:
     """Native calls, unless JSON is chosen or the door knows that its model has no others."""
-    from agentfn.loop.tool_protocols.json_actions import JsonActions
+    from agentfn.loop.tool_protocols.json_actions import JsonToolProtocol
 
     if chosen == "auto":
         chosen = "json" if isinstance(model, KnowsTools) and not await model.calls_tools() else "native"
-    return JsonActions() if chosen == "json" else NativeCalls()
+    return JsonToolProtocol() if chosen == "json" else NativeToolProtocol()

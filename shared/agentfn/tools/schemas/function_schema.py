@@ -17,49 +17,49 @@ from agentfn.tools.tool_context import Context
 
 
 @dataclass(frozen=True)
-class TakesFile:
+class FileParameter:
     """Marks a parameter that the model fills with a file's name and the tool receives as a local path."""
 
     def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "description": "The name of an attached or produced file."}
 
 
-InputFile = Annotated[Path, TakesFile()]
+InputFile = Annotated[Path, FileParameter()]
 
 
 @dataclass(frozen=True)
-class Signature:
+class FunctionSignature:
     """What a function takes: `arguments` from the model, `files` among them, and the name of its context parameter."""
 
     description: str
-    arguments: type[BaseModel]
-    files: frozenset[str]
-    context: str | None
+    arguments_model: type[BaseModel]
+    file_parameters: frozenset[str]
+    context_parameter: str | None
 
-    def schema(self) -> dict[str, Any]:
-        schema = self.arguments.model_json_schema()
+    def json_schema(self) -> dict[str, Any]:
+        schema = self.arguments_model.model_json_schema()
         schema.pop("title", None)
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
         return schema
 
-    def typed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def convert(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments as the function's types. Raises pydantic's ValidationError."""
-        model = self.arguments.model_validate(arguments)
+        model = self.arguments_model.model_validate(arguments)
         return {str(field.alias): getattr(model, name) for name, field in type(model).model_fields.items()}
 
 
-def read_signature(function: Callable[..., Any], name: str) -> Signature:
+def read_signature(function: Callable[..., Any], name: str) -> FunctionSignature:
     """Raises ConfigurationError where a parameter has no type, or one that JSON cannot carry."""
-    hints, doc = read_hints(function, name), _docstring(function)
+    hints, doc = read_hints(function, name), _parse_docstring(function)
     described = {param.arg_name: param.description or "" for param in doc.params}
     taken = [parameter for parameter in _parameters(function) if not _is_context(hints.get(parameter.name))]
     fields = {
-        f"field_{place}": _field(name, parameter, hints.get(parameter.name), described)
+        f"field_{place}": _build_field(name, parameter, hints.get(parameter.name), described)
         for place, parameter in enumerate(taken)
     }
     files = frozenset(parameter.name for parameter in taken if _takes_file(hints[parameter.name]))
-    return Signature(_description(doc), _model(name, fields), files, context_of(function, name))
+    return FunctionSignature(_join_description(doc), _build_model(name, fields), files, find_context_parameter(function, name))
 
 
 def read_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def read_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         raise ConfigurationError(f"tool {name}: its type hints cannot be read: {error}") from error
 
 
-def context_of(function: Callable[..., Any], name: str) -> str | None:
+def find_context_parameter(function: Callable[..., Any], name: str) -> str | None:
     """The name of the parameter that takes the Context."""
     hints = read_hints(function, name)
     named = [parameter.name for parameter in _parameters(function) if _is_context(hints.get(parameter.name))]
@@ -78,37 +78,37 @@ def context_of(function: Callable[..., Any], name: str) -> str | None:
     return named[0] if named else None
 
 
-def description_of(function: Callable[..., Any]) -> str:
-    return _description(_docstring(function))
+def read_description(function: Callable[..., Any]) -> str:
+    return _join_description(_parse_docstring(function))
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return list(inspect.signature(function).parameters.values())
 
 
-def _docstring(function: Callable[..., Any]) -> docstring_parser.Docstring:
+def _parse_docstring(function: Callable[..., Any]) -> docstring_parser.Docstring:
     return docstring_parser.parse(inspect.getdoc(function) or "")
 
 
-def _field(name: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]) -> tuple[Any, FieldInfo]:
+def _build_field(name: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]) -> tuple[Any, FieldInfo]:
     """A field of a name of ours, so that no parameter's name can clash with one of pydantic's."""
     if hint is None:
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} needs a type")
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} cannot be filled by name")
     default: Any = ... if parameter.default is parameter.empty else parameter.default
-    text = described.get(parameter.name) or _noted(hint)
+    text = described.get(parameter.name) or _annotation_text(hint)
     described_as: Any = {"description": text} if text else {}  # else the hint's own stays
     return hint, Field(default, alias=parameter.name, **described_as)
 
 
-def _noted(hint: Any) -> str:
+def _annotation_text(hint: Any) -> str:
     """The bare text of an Annotated[str, "text"]."""
     notes = hint.__metadata__ if typing.get_origin(hint) is Annotated else ()
     return next((note for note in notes if isinstance(note, str)), "")
 
 
-def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
+def _build_model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
     try:
         model: type[BaseModel] = create_model(
             name, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields
@@ -119,7 +119,7 @@ def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
     return model
 
 
-def _description(doc: docstring_parser.Docstring) -> str:
+def _join_description(doc: docstring_parser.Docstring) -> str:
     return "\n\n".join(part for part in (doc.short_description, doc.long_description) if part)
 
 
@@ -130,4 +130,4 @@ def _is_context(hint: Any) -> bool:
 def _takes_file(hint: Any, inside: frozenset[Any] = frozenset()) -> bool:
     if isinstance(hint, typing.TypeAliasType):  # one may hold itself
         return hint not in inside and _takes_file(hint.__value__, inside | {hint})
-    return isinstance(hint, TakesFile) or any(_takes_file(part, inside) for part in typing.get_args(hint))
+    return isinstance(hint, FileParameter) or any(_takes_file(part, inside) for part in typing.get_args(hint))

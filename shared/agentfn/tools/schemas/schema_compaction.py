@@ -2,8 +2,8 @@
 
 from typing import Any
 
-WORDS = frozenset({"title", "description", "examples", "default", "$comment"})
-ONE = frozenset(
+ANNOTATION_KEYWORDS = frozenset({"title", "description", "examples", "default", "$comment"})
+SUBSCHEMA_KEYWORDS = frozenset(
     {
         "additionalProperties",
         "contains",
@@ -18,22 +18,22 @@ ONE = frozenset(
         "unevaluatedProperties",
     }
 )
-SEVERAL = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-NAMED = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+SUBSCHEMA_LIST_KEYWORDS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SUBSCHEMA_MAP_KEYWORDS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 
 
-def compacted(schema: Any) -> Any:
+def compact_schema(schema: Any) -> Any:
     """Only schemas are looked into: a property may be called "title", and a const may be any value at all."""
     if not isinstance(schema, dict):
         return schema  # true and false are schemas too
-    return {word: _within(word, value) for word, value in schema.items() if word not in WORDS}
+    return {word: _compact_value(word, value) for word, value in schema.items() if word not in ANNOTATION_KEYWORDS}
 
 
-def _within(word: str, value: Any) -> Any:
-    if word in ONE:
-        return compacted(value)
-    if word in SEVERAL:
-        return [compacted(part) for part in value]
-    if word in NAMED:
-        return {name: compacted(part) for name, part in value.items()}
+def _compact_value(word: str, value: Any) -> Any:
+    if word in SUBSCHEMA_KEYWORDS:
+        return compact_schema(value)
+    if word in SUBSCHEMA_LIST_KEYWORDS:
+        return [compact_schema(part) for part in value]
+    if word in SUBSCHEMA_MAP_KEYWORDS:
+        return {name: compact_schema(part) for name, part in value.items()}
     return value

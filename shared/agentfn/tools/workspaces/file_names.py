@@ -4,39 +4,39 @@ import re
 import unicodedata
 from urllib.parse import quote
 
-LONGEST = 200  # bytes; file systems take 255
-SAFE_TO_SHOW = frozenset(
+MAX_NAME_BYTES = 200  # bytes; file systems take 255
+INLINE_MEDIA_TYPES = frozenset(
     {"text/plain", "text/markdown", "text/csv", "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"}
 )
 MEDIA_TYPE = re.compile(r"[a-zA-Z0-9][\w.+-]*/[\w.+-]+(; ?[\w.-]+=[\w.+-]+)*", re.ASCII)
-INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # control, format (bidi), surrogate, private; line separators
+INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # control, format (bidi), surrogate, private; line separators
 NOT_ASCII = re.compile(r'[^ -~]|["\\%]')
 
 
-def safe_name(name: str, default: str = "file") -> str:
+def sanitize_file_name(name: str, default: str = "file") -> str:
     """The base name alone, without invisible characters and quotes, and not too long. A safe name stays as it is."""
     base = re.split(r"[/\\]", name)[-1]
-    kept = "".join(char for char in base if unicodedata.category(char) not in INVISIBLE)
+    kept = "".join(char for char in base if unicodedata.category(char) not in INVISIBLE_CATEGORIES)
     kept = re.sub(r"^[\s.]+", "", kept.replace('"', "")).strip()
-    if len(kept.encode()) > LONGEST:
+    if len(kept.encode()) > MAX_NAME_BYTES:
         stem, dot, suffix = kept.rpartition(".")
         suffix = f".{suffix}" if dot and len(suffix.encode()) < 20 else ""
-        kept = _cut(stem if suffix else kept, LONGEST - len(suffix.encode())) + suffix
+        kept = _truncate_utf8(stem if suffix else kept, MAX_NAME_BYTES - len(suffix.encode())) + suffix
     return kept or default
 
 
-def safe_type(media_type: str) -> str:
+def sanitize_media_type(media_type: str) -> str:
     """The media type as a header may have it; bytes without a kind for what is none."""
     return media_type if MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
 
 
-def _cut(text: str, size: int) -> str:
+def _truncate_utf8(text: str, size: int) -> str:
     """As much of its start as fits into `size` bytes."""
     return text.encode()[:size].decode("utf-8", "ignore").strip()
 
 
-def disposition(name: str, media_type: str) -> str:
+def content_disposition(name: str, media_type: str) -> str:
     """A Content-Disposition with an ASCII fallback and the real name (RFC 6266, RFC 8187)."""
-    kind = "inline" if media_type in SAFE_TO_SHOW else "attachment"
+    kind = "inline" if media_type in INLINE_MEDIA_TYPES else "attachment"
     plain = NOT_ASCII.sub("_", unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip() or "file")
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"

@@ -5,17 +5,17 @@ from collections.abc import Mapping
 
 from agentfn.errors import ToolError
 from agentfn.tools.tool_context import FileRecord, Origin
-from agentfn.tools.workspaces.file_names import safe_name
+from agentfn.tools.workspaces.file_names import sanitize_file_name
 
-Records = Mapping[str, FileRecord]
+FileRecords = Mapping[str, FileRecord]
 
 
-def find_record(records: Records, name: str) -> FileRecord:
+def find_file(records: FileRecords, name: str) -> FileRecord:
     """Exact names first, then base names: a model likes to put a path before a name.
 
     Raises ToolError where there is none, or one that lies elsewhere.
     """
-    record = records.get(name) or records.get(safe_name(name, ""))
+    record = records.get(name) or records.get(sanitize_file_name(name, ""))
     if record is None:
         raise ToolError(f"there is no file {name!r}; there are: {', '.join(records) or 'none'}")
     if record.url:
@@ -23,7 +23,7 @@ def find_record(records: Records, name: str) -> FileRecord:
     return record
 
 
-def free_name(records: Records, name: str, origin: Origin) -> str:
+def unique_file_name(records: FileRecords, name: str, origin: Origin) -> str:
     """The name, numbered where another file has it. What a tool makes replaces what a tool made, nothing else:
     two attached files of one name are two files, and none is lost to a tool's output.
     """

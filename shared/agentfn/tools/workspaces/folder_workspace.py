@@ -7,12 +7,12 @@ import weakref
 from pathlib import Path
 
 from agentfn.tools.tool_context import FileInfo, FileRecord, Origin
-from agentfn.tools.tool_output import File, Link
-from agentfn.tools.workspaces.file_names import safe_name, safe_type
-from agentfn.tools.workspaces.file_records import find_record, free_name
+from agentfn.tools.tool_output import File, FileLink
+from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
+from agentfn.tools.workspaces.file_records import find_file, unique_file_name
 
-HIDDEN = ".hidden"  # no safe name starts with a dot, so no file of the task can be called this, or that:
-WORK = ".work"
+HIDDEN_FOLDER = ".hidden"  # no safe name starts with a dot, so no file of the task can be called this, or that:
+WORK_FOLDER = ".work"
 
 
 class FolderWorkspace:
@@ -30,12 +30,12 @@ class FolderWorkspace:
         self._lock = threading.Lock()
         self._records: dict[str, FileRecord] = {}
         for path in sorted(self.root.iterdir()):
-            if path.is_file() and safe_name(path.name) == path.name:
-                self._note(File(path.name, path), path.name, "attached")
+            if path.is_file() and sanitize_file_name(path.name) == path.name:
+                self._add_record(File(path.name, path), path.name, "attached")
 
     @property
     def folder(self) -> Path:
-        return self.root / WORK
+        return self.root / WORK_FOLDER
 
     @property
     def files(self) -> tuple[FileRecord, ...]:
@@ -45,16 +45,16 @@ class FolderWorkspace:
     def produced(self) -> tuple[FileInfo, ...]:
         return tuple(record for record in self._records.values() if record.origin == "produced")
 
-    def local(self, name: str) -> Path:
-        return self.root / find_record(self._records, name).key
+    def local_path(self, name: str) -> Path:
+        return self.root / find_file(self._records, name).key
 
-    def keep(self, file: File, *, hidden: bool = False) -> FileRecord:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
         return self._store(file, "hidden" if hidden else "produced")
 
-    def link(self, link: Link) -> FileRecord:
+    def add_link(self, link: FileLink) -> FileRecord:
         with self._lock:
-            name = free_name(self._records, safe_name(link.name), "produced")
-            kind = safe_type(link.media_type or File(name, b"").kind)
+            name = unique_file_name(self._records, sanitize_file_name(link.name), "produced")
+            kind = sanitize_media_type(link.media_type or File(name, b"").content_type)
             self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
             return self._records[name]
 
@@ -65,13 +65,13 @@ class FolderWorkspace:
     def _store(self, file: File, origin: Origin) -> FileRecord:
         content = file.read()
         with self._lock:
-            name = free_name(self._records, safe_name(file.name), origin)
-            path = self.root / HIDDEN / name if origin == "hidden" else self.root / name
+            name = unique_file_name(self._records, sanitize_file_name(file.name), origin)
+            path = self.root / HIDDEN_FOLDER / name if origin == "hidden" else self.root / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
-            return self._note(File(name, path, file.kind), str(path.relative_to(self.root)), origin)
+            return self._add_record(File(name, path, file.content_type), str(path.relative_to(self.root)), origin)
 
-    def _note(self, file: File, key: str, origin: Origin) -> FileRecord:
-        record = FileRecord(file.name, safe_type(file.kind), file.size, origin, key)
+    def _add_record(self, file: File, key: str, origin: Origin) -> FileRecord:
+        record = FileRecord(file.name, sanitize_media_type(file.content_type), file.size, origin, key)
         self._records[file.name] = record
         return record
