@@ -82,7 +82,7 @@ bench-size: $(VENV)/.ready ## Measures what the packages weigh beside other fram
 	@$(BIN)/python benchmarks/size.py
 
 mutants: $(VENV)/.ready ## Takes out one mechanism after the other, and shows which test notices. About two minutes.
-	@$(BIN)/python tests/durable/mutations.py
+	@$(BIN)/python tests/durability/mutations.py
 
 lock: $(VENV)/.ready ## Makes the files of pinned versions anew, and the prices that go with litellm's.
 	@$(BIN)/pip-compile --quiet --extra dev --strip-extras --no-annotate --no-header --no-emit-index-url \

@@ -24,9 +24,9 @@ from cold_contenders import CONTENDERS, Contender, environment, python_of
 from cold_model import SAID, StubModel
 from cold_table import Spent, print_tables
 
-from agentfn.local.embedded import REGION, EmbeddedAws
-from agentfn.local.lambda_ import rest_event
-from agentfn.wiring import client
+from agentfn.bootstrap import client
+from agentfn.local.embedded_aws import REGION, EmbeddedAws
+from agentfn.local.lambda_events import rest_event
 
 CLOCK = Path(__file__).parent / "cold_peers" / "clock.py"
 STORED = "11111111-2222-4333-8444-555555555555"  # the floor's task, and the id of those in memory

@@ -18,11 +18,11 @@ from botocore.exceptions import ClientError
 from costs_meter import Meter, size_of, units
 
 from agentfn import Agent, tool
+from agentfn.bootstrap import client
 from agentfn.models import Prompt, Reply, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
 from agentfn.testing.scripted import ScriptedModel
-from agentfn.wiring import client
 
 SAID, RESULT = 200, 600  # characters of the model's words and of a tool's result, in each step
 SECONDS, MEMORY = 3.0, 1.0  # of a step, most of it waiting for the model; GB of the function

@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from agentfn.local.aws import TABLE
+from agentfn.local.aws_resources import TABLE
 
 WRITE_UNIT, READ_UNIT = 1024, 4096  # bytes
 TRANSACTION = 2

@@ -31,5 +31,7 @@ class Scripted:
 
 
 def agent(look: Callable[..., Any], rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[Any]]:
-    loop = AgentLoop(Scripted(rounds, calls, seconds), ToolRegistry([look]), limits=LoopLimits(max_steps=100, max_repeats=100))
+    loop = AgentLoop(
+        Scripted(rounds, calls, seconds), ToolRegistry([look]), limits=LoopLimits(max_steps=100, max_repeats=100)
+    )
     return lambda: loop.run([Turn("user", "Go")])

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from agentfn import Agent, Skill, serve
-from demo import DemoModel
-from tools import TOOLS
+from analyst.demo.demo_model import DemoModel
+from analyst.tools import TOOLS
 
 agent = Agent(
     name="analyst",

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from agentfn import Agent, Skill, serve
-from librarian.demo import DemoModel
+from librarian.demo.demo_model import DemoModel
 from librarian.tools import PACKET_TOOLS
 
 agent = Agent(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from agentfn.errors import ConfigurationError
 from agentfn.models import Model, Sampling
-from agentfn.tools import FileInfo, NestedResult, ToolRegistry, Tool, Toolkit
+from agentfn.tools import FileInfo, NestedResult, Tool, Toolkit, ToolRegistry
 
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,39}")
 CURRENT_TIME_TEXT = "It is {now:%A, %d %B %Y, %H:%M} ({zone})."
@@ -51,7 +51,9 @@ class TaskContext(Protocol):
     def run_stream(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Any]:
         """The loop over the task's transcript, as events. `tools` narrows it to those names."""
 
-    async def run_nested(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
+    async def run_nested(
+        self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
+    ) -> NestedResult:
         """An inner loop, journaled under its own name, which is its alone in the task. Several may run at once.
 
         When the task goes on in another run, `handle` is called again from its start: a loop that was finished gives
@@ -111,7 +113,9 @@ class Agent:
     def __init__(self, **declared: Any) -> None:
         unknown = declared.keys() - self._field_names
         if unknown:
-            raise ConfigurationError(f"an agent has no {', '.join(sorted(unknown))}; it has {_join_sorted(self._field_names)}")
+            raise ConfigurationError(
+                f"an agent has no {', '.join(sorted(unknown))}; it has {_join_sorted(self._field_names)}"
+            )
         for name, value in declared.items():
             setattr(self, name, value)
         written = inspect.getattr_static(self, "instructions")

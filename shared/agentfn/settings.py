@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from agentfn.caller import read_tokens
+from agentfn.auth.identity import read_tokens
 from agentfn.errors import ConfigurationError
 
 WEEK = 7 * 24 * 3600

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from chaos.reckoning import Outcome
+from chaos.report import Outcome
 from chaos.run import play
 
 MOST_SHOWN = 10  # tasks whose history is printed

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from chaos.diary import diary_of, log_of
-from chaos.orders import Dice, Order
+from chaos.event_log import diary_of, log_of
+from chaos.fault_plan import Dice, Order
 
 FROZEN = (2.0, 9.0)  # seconds; a lease is 5
 PATIENCE = 3.0  # seconds past its time until an invocation is cut off, as Lambda does

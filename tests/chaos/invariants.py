@@ -4,10 +4,10 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from chaos.clerk import ONCE
-from chaos.diary import Line
-from chaos.errands import ENDED, Errand
-from chaos.stored import Stored
+from chaos.event_log import Line
+from chaos.sample_agent import ONCE
+from chaos.scenarios import ENDED, Errand
+from chaos.stored_tasks import Stored
 
 WAITING = "INPUT_REQUIRED"
 BROKEN = "failed with an internal error"

@@ -15,15 +15,15 @@ from unittest.mock import patch
 import boto3
 
 from agentfn.files import Bucket
-from agentfn.local.aws import Resources, make_resources
-from agentfn.store.payload import Payloads
-from chaos.deliveries import Deliveries
-from chaos.diary import diary_of, read_diary
-from chaos.errands import TOKEN, Caller, Errand
+from agentfn.local.aws_resources import Resources, make_resources
+from agentfn.store.payload_codec import Payloads
+from chaos.event_log import diary_of, read_diary
+from chaos.fault_plan import Dice
 from chaos.fleet import Fleet, Struck
-from chaos.orders import Dice
-from chaos.reckoning import Outcome
-from chaos.stored import read_tasks
+from chaos.queue_delivery import Deliveries
+from chaos.report import Outcome
+from chaos.scenarios import TOKEN, Caller, Errand
+from chaos.stored_tasks import read_tasks
 
 REGION = "eu-central-1"
 SERVICES: tuple[Any, ...] = ("dynamodb", "s3", "sqs")

@@ -13,16 +13,16 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from agentfn import wiring
-from agentfn.a2a import sending
-from agentfn.handler import serve
+from agentfn import bootstrap
+from agentfn.a2a import send_message
+from agentfn.lambda_handler import serve
 from agentfn.runs import runner, sweep, work_queue
 from agentfn.settings import Settings
 from agentfn.store import Head, Tasks
 from agentfn.testing import LambdaContext
-from chaos.clerk import HOLDER, clerk
-from chaos.diary import Diary
-from chaos.points import Points
+from chaos.event_log import Diary
+from chaos.fault_injection import Points
+from chaos.sample_agent import HOLDER, clerk
 
 SERVICES = ("dynamodb", "s3", "sqs")
 
@@ -34,7 +34,7 @@ def hurry() -> None:
     """
     sweep.ABANDONED_AFTER_SECONDS = 5.0
     sweep.RECHECK_AFTER_SECONDS = 20.0
-    sending.INSURANCE_SLACK = 1.0
+    send_message.INSURANCE_SLACK = 1.0
     work_queue.MAX_WRITE_LAG_SECONDS = 20.0
     runner.WATCH_INTERVAL_SECONDS = 1.0
 
@@ -58,10 +58,10 @@ def work(number: int, skew: float, place: str, diary: Path) -> None:
             parent.send((what, answer, struck))
 
     points = Points(tell)
-    vars(wiring).update(Tasks=partial(Tasks, clock=lambda: time.time() + skew), Runner=KnownRunner)
+    vars(bootstrap).update(Tasks=partial(Tasks, clock=lambda: time.time() + skew), Runner=KnownRunner)
     doors = serve(clerk(Diary(diary), points), Settings.load(os.environ))
     for service in SERVICES:
-        points.attach(wiring.client(service))
+        points.attach(bootstrap.client(service))
     tell("ready")
     while True:
         event, seconds, order = _next(parent)
@@ -84,7 +84,7 @@ def main(place: str, diary: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
     hurry()
     for service in SERVICES:
-        wiring.client(service)  # made once, and not connected yet: each process has its copy
+        bootstrap.client(service)  # made once, and not connected yet: each process has its copy
     for line in sys.stdin:
         number, skew = line.split()
         if os.fork() == 0:

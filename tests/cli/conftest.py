@@ -5,9 +5,9 @@ import pytest
 
 from agentfn.cli import send as sending
 from agentfn.cli.main import main
-from agentfn.local.agent import LocalAgent
-from cli.strangers import Stranger, stranger
-from local.folders import write_agent
+from agentfn.local.local_agent import LocalAgent
+from cli.stub_agent import Stranger, stranger
+from support.agent_folder import write_agent
 
 Typed = Callable[..., tuple[int, str, str]]
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from agentfn.local.agent import LocalAgent
+from agentfn.local.local_agent import LocalAgent
 from cli.conftest import Typed
-from cli.strangers import Stranger, task
+from cli.stub_agent import Stranger, task
 
 
 def test_a_question_gets_its_answer_and_its_files(typed: Typed, local: LocalAgent, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from agentfn.local.agent import LocalAgent
+from agentfn.local.local_agent import LocalAgent
 
 PROFILES = {
     "full": {"AGENTFN_STREAMING": "true", "AGENTFN_PUSH": "true"},

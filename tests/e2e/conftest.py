@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from a2a.types import Part
 
-from e2e.caller import Caller, csv
+from e2e.a2a_client import Caller, csv
 from e2e.deployment import Account
-from e2e.emulation import ROOT, emulator
-from e2e.steps import Steps, deploy_steps
+from e2e.emulator.process import ROOT, emulator
+from e2e.steps_agent import Steps, deploy_steps
 
 FOLDER = ROOT / ".e2e"
 CODE = "../functions/analyst"

@@ -11,7 +11,7 @@ from typing import Any
 
 import boto3
 
-from e2e.emulation import REGION, ROOT, credentials
+from e2e.emulator.process import REGION, ROOT, credentials
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
 

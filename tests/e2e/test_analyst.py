@@ -9,7 +9,7 @@ import httpx
 import pytest
 from a2a.types import Part, Task, TaskState
 
-from e2e.caller import Caller, said
+from e2e.a2a_client import Caller, said
 from e2e.conftest import QUESTION
 from e2e.deployment import Account
 

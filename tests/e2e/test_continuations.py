@@ -7,7 +7,7 @@ import time
 import pytest
 from a2a.types import Part, TaskState
 
-from e2e.caller import Caller
+from e2e.a2a_client import Caller
 from e2e.conftest import QUESTION
 from e2e.deployment import Account
 

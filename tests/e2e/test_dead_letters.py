@@ -7,8 +7,8 @@ import json
 import pytest
 from a2a.types import TaskState
 
-from e2e.caller import said
-from e2e.steps import Steps, eventually
+from e2e.a2a_client import said
+from e2e.steps_agent import Steps, eventually
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds and deploys
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from a2a.types import Part, TaskState
 
-from e2e.caller import Caller, said
+from e2e.a2a_client import Caller, said
 from functions.librarian.questions import QUESTIONS, Question, packet
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds and deploys

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from e2e.caller import Caller
-from e2e.emulation import ROOT
-from e2e.rie import Package
-from stubs.doors import AWS, KEY, NAMES
-from stubs.lines import DIALECTS, Dialect, Line, calls, fails, says
-from stubs.providers import Provider
+from e2e.a2a_client import Caller
+from e2e.emulator.process import ROOT
+from e2e.runtime_emulator import Package
+from provider_stubs.clients import AWS, KEY, NAMES
+from provider_stubs.script import DIALECTS, Dialect, Line, calls, fails, says
+from provider_stubs.server import Provider
 
 pytestmark = [pytest.mark.timeout(900)]
 

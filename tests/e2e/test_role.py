@@ -13,9 +13,9 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from e2e.caller import Caller
+from e2e.a2a_client import Caller
 from e2e.deployment import Account
-from e2e.emulation import REGION
+from e2e.emulator.process import REGION
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from a2a.types import TaskState
 
-from e2e.caller import Caller, said
+from e2e.a2a_client import Caller, said
 from e2e.deployment import Account
-from e2e.steps import PAUSE, Steps
+from e2e.steps_agent import PAUSE, Steps
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds and deploys
 

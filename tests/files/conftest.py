@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
+from agentfn.bootstrap import client
 from agentfn.files import Bucket, TaskFiles
-from agentfn.local.aws import make_resources
-from agentfn.wiring import client
+from agentfn.local.aws_resources import make_resources
 
 REGION = "eu-central-1"
 

@@ -6,9 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
+from agentfn.bootstrap import client
 from agentfn.errors import StorageError
 from agentfn.files import Bucket
-from agentfn.wiring import client
 
 
 def test_what_was_put_is_there_until_it_is_gone(bucket: Bucket) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.a2a.web import PUBLIC
+from agentfn.a2a.app import PUBLIC
 from agentfn.settings import Settings, variable
 from infra.templates import ROOT, load, resources, statements
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentfn.files.uploads import FOLDER
-from agentfn.local.aws import TABLE
+from agentfn.files.upload_store import FOLDER
+from agentfn.local.aws_resources import TABLE
 from infra.templates import load
 
 STORAGE = load("infra/storage.yaml")

@@ -20,7 +20,7 @@ sys.addaudithook(audit)
 
 from agentfn import Agent
 from agentfn.testing import ScriptedModel, Stage, calls
-from agentfn.wiring import model_for
+from agentfn.bootstrap import model_for
 from agentfn.settings import Settings
 
 agent = Agent(name="clerk", description="A clerk.")

@@ -6,8 +6,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from agentfn.local.agent import LocalAgent
-from local.folders import write_agent
+from agentfn.local.local_agent import LocalAgent
+from support.agent_folder import write_agent
 
 # A short lease, so that progress is told soon: a run that saves nothing tells it when it renews its lease.
 SCRIPTED = {"AGENT_MODEL": "scripted", "AGENTFN_LEASE_SECONDS": "5"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loop.workshop import Desk, Player, Workshop
+from loop.loop_harness import Desk, Player, Workshop
 
 
 @pytest.fixture

@@ -9,10 +9,19 @@ from typing import Any
 import pytest
 
 from agentfn.errors import ModelRefused
-from agentfn.loop import LoopFinished, ModelTurn, Notice, Progress, LoopResult, StepStarted, ToolCallStarted, ToolsFinished
+from agentfn.loop import (
+    LoopFinished,
+    LoopResult,
+    ModelTurn,
+    Notice,
+    Progress,
+    StepStarted,
+    ToolCallStarted,
+    ToolsFinished,
+)
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
-from loop.workshop import HI, check_transcript, told
+from loop.loop_harness import HI, check_transcript, told
 
 
 def test_events_come_in_order_and_their_turns_make_up_the_transcript(player: Any) -> None:

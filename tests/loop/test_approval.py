@@ -10,7 +10,7 @@ from agentfn.loop.tool_calls.approval import parse_decision
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools import ToolRegistry
-from loop.workshop import HI, check_transcript, told
+from loop.loop_harness import HI, check_transcript, told
 
 
 class Till:

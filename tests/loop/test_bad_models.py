@@ -10,16 +10,16 @@ import pytest
 
 from agentfn import Deadline, tool
 from agentfn.errors import ModelRefused, ModelUnavailable
-from agentfn.loop import LoopEvent, AgentLoop, LoopLimits, ModelTurn, Notice, TextDelta
+from agentfn.loop import AgentLoop, LoopEvent, LoopLimits, ModelTurn, Notice, TextDelta
 from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.models.litellm import load
 from agentfn.models.messages import messages
 from agentfn.testing import ScriptedModel, calls, stream
 from agentfn.tools import ToolRegistry
-from loop.misbehaving import HALF, IDS, NAMES, TEXTS, Tongue, action, closes, without_end
-from loop.workshop import HI, check_transcript, told
-from stubs.rules import faults
+from loop.bad_models import HALF, IDS, NAMES, TEXTS, Tongue, action, closes, without_end
+from loop.loop_harness import HI, check_transcript, told
+from provider_stubs.request_rules import faults
 
 BLANKS = {"nothing": "", "blanks": "  ", "line breaks": "\n\r\n", "a tab and a hard space": "\t\u00a0"}
 

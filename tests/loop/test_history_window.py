@@ -11,7 +11,7 @@ from agentfn.loop.agent_loop import AgentLoop
 from agentfn.loop.history_window import char_budget, trim_history
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
-from loop.workshop import check_transcript
+from loop.loop_harness import check_transcript
 
 
 def steps(count: int, size: int = 100, start: int = 0) -> list[Turn]:

@@ -9,7 +9,7 @@ from agentfn.loop import Notice
 from agentfn.loop.tool_protocols.json_extraction import find_json_objects
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
-from loop.workshop import HI, told
+from loop.loop_harness import HI, told
 
 
 def act(tool: str, thought: str = "So.", **args: Any) -> str:

@@ -14,7 +14,7 @@ from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls, pause
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
-from loop.workshop import HI, check_transcript, told
+from loop.loop_harness import HI, check_transcript, told
 
 
 def look(number: int, **usage: Any) -> Reply:
@@ -55,7 +55,9 @@ def test_a_limit_ends_in_one_closing_call_with_the_tools_declared_and_off(shop: 
 def test_limits_of_tokens_and_money_count_what_earlier_runs_spent(shop: Any) -> None:
     spent = Turn("assistant", "", (Call("a", "look", "{}"),), usage=Usage(5_000, 10))
     model = ScriptedModel("Done.")
-    result = run(model, shop.tools, LoopLimits(max_total_tokens=5_000), HI, spent, Turn("tool", "seen", call_id="a", name="look"))
+    result = run(
+        model, shop.tools, LoopLimits(max_total_tokens=5_000), HI, spent, Turn("tool", "seen", call_id="a", name="look")
+    )
     assert (result.finish_reason, len(model.prompts)) == ("max_tokens", 1)
 
 

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 
 from agentfn import Context, Deadline, tool
 from agentfn.errors import ModelRefused, ModelTooLong, ModelUnavailable
-from agentfn.loop import LoopEvent, LoopFinished, LoopLimits, ModelTurn, LoopResult, LoopStatus, TextDelta
+from agentfn.loop import LoopEvent, LoopFinished, LoopLimits, LoopResult, LoopStatus, ModelTurn, TextDelta
 from agentfn.loop.transcript import order_turns, pending_calls
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
-from loop.misbehaving import ARGUMENTS, IDS, NAMES, TEXTS, action, without_end
-from loop.workshop import HI, Desk, Player, Workshop, check_events, check_prompt, check_transcript
+from loop.bad_models import ARGUMENTS, IDS, NAMES, TEXTS, action, without_end
+from loop.loop_harness import HI, Desk, Player, Workshop, check_events, check_prompt, check_transcript
 
 pytestmark = pytest.mark.slow
 
@@ -156,7 +156,9 @@ class Play:
     model: ScriptedModel
     desk: Desk
 
-    async def once(self, turns: Sequence[Turn], *, stop: int | None = None, interrupted: bool = False) -> list[LoopEvent]:
+    async def once(
+        self, turns: Sequence[Turn], *, stop: int | None = None, interrupted: bool = False
+    ) -> list[LoopEvent]:
         """One run, which dies after event number `stop`."""
         loop = Player(self.desk, self.bench).loop(
             self.model,

@@ -16,7 +16,7 @@ from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
 from agentfn.tools import ToolRegistry
-from loop.workshop import HI, Desk, Player, Workshop, check_transcript, told
+from loop.loop_harness import HI, Desk, Player, Workshop, check_transcript, told
 
 LOOKS = [calls("look", at=place) for place in ("a", "b")]
 BOOKS = [calls("book", seat=seat) for seat in (1, 2)]
@@ -39,7 +39,9 @@ def model_of(script: tuple[list[Any], Answer]) -> ScriptedModel:
     return ScriptedModel.by_turn(answer)
 
 
-def play(script: Any, turns: Sequence[Turn], steps: int, interrupted: bool = False) -> tuple[LoopResult, Counter[str], int]:
+def play(
+    script: Any, turns: Sequence[Turn], steps: int, interrupted: bool = False
+) -> tuple[LoopResult, Counter[str], int]:
     """The result, what the tools did, and how often the model was asked."""
     shop, model = Workshop(), model_of(script)
     player = Player(Desk(Path()), shop)
@@ -98,7 +100,9 @@ def test_after_a_death_what_may_have_taken_effect_is_not_done_again(stop: Any) -
     result, done, _ = play(script, saved, steps, interrupted=True)
     assert (result.status, len(result.transcript)) == (whole.status, len(whole.transcript))
     texts, before = _texts(result.transcript), _texts(whole.transcript)
-    doubtful = {call.id for call in pending_calls(saved) if call.name == "book" and before[call.id].startswith("booked")}
+    doubtful = {
+        call.id for call in pending_calls(saved) if call.name == "book" and before[call.id].startswith("booked")
+    }
     for call_id, text in texts.items():
         if call_id in doubtful:
             assert json.loads(text)["error_type"] == "outcome_unknown"

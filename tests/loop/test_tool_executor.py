@@ -10,7 +10,7 @@ from agentfn.loop import ToolsFinished
 from agentfn.models import Call, Reply
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools.execution import ConcurrencyLimiter
-from loop.workshop import told
+from loop.loop_harness import told
 
 
 def batches(events: Any) -> list[list[str]]:
@@ -55,7 +55,9 @@ def test_no_more_calls_of_a_turn_run_at_once_than_allowed(player: Any, shop: Any
 
 
 def test_a_call_that_finds_no_free_worker_is_told_to_come_back(player: Any) -> None:
-    result = player.run(ScriptedModel(naps(a=0.4, b=0.0), "Done."), slots=ConcurrencyLimiter(1), limits={"wait_seconds": 0.1})
+    result = player.run(
+        ScriptedModel(naps(a=0.4, b=0.0), "Done."), slots=ConcurrencyLimiter(1), limits={"wait_seconds": 0.1}
+    )
     first, second = told(result)
     assert first == "slept a"
     assert json.loads(second)["error_type"] == "busy"

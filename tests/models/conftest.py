@@ -7,9 +7,9 @@ import pytest
 
 from agentfn.models import Prompt, Reply
 from agentfn.models.litellm import load
-from stubs.doors import AWS, CLASSES, Ask, Door, Telling, Way, close, hello, speaking
-from stubs.lines import DIALECTS, Dialect, says
-from stubs.providers import Provider
+from provider_stubs.clients import AWS, CLASSES, Ask, Door, Telling, Way, close, hello, speaking
+from provider_stubs.script import DIALECTS, Dialect, says
+from provider_stubs.server import Provider
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
 from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
-from stubs.dialects import streamed
-from stubs.doors import LOOK, Door, Telling, hello
-from stubs.lines import Broken, Deltas, Dialect, Failed, Raw, Repeated, calls, deltas, fails, says
-from stubs.providers import Provider
+from provider_stubs.clients import LOOK, Door, Telling, hello
+from provider_stubs.dialects import streamed
+from provider_stubs.script import Broken, Deltas, Dialect, Failed, Raw, Repeated, calls, deltas, fails, says
+from provider_stubs.server import Provider
 
 LOOKING = hello(tools=(LOOK,))
 TWO = calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}))

@@ -7,9 +7,9 @@ from base64 import b64encode
 import pytest
 
 from agentfn.models import Call, Prompt, Reply, Sampling, Turn
-from stubs.doors import LOOK, Ask, Way, hello, replayed, speaking
-from stubs.lines import Dialect, Said, calls, says
-from stubs.providers import Provider
+from provider_stubs.clients import LOOK, Ask, Way, hello, replayed, speaking
+from provider_stubs.script import Dialect, Said, calls, says
+from provider_stubs.server import Provider
 
 EFFORT = Sampling(reasoning_effort="low")
 ASKED = hello(tools=(LOOK,), sampling=EFFORT)

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 import pytest
 
-from agentfn.local.embedded import REGION, EmbeddedAws
-from agentfn.local.lambda_ import rpc_event
-from runtime.folders import write_task_root
+from agentfn.local.embedded_aws import REGION, EmbeddedAws
+from agentfn.local.lambda_events import rpc_event
 from runtime.lambda_service import Answer, LambdaService
+from runtime.task_root import write_task_root
 
 TOKEN = "a-token-of-the-tests"
 

@@ -14,11 +14,11 @@ from a2a.types import Task, TaskState, TaskStatus
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
+from agentfn.bootstrap import client
 from agentfn.files import Bucket
-from agentfn.local.aws import make_resources
+from agentfn.local.aws_resources import make_resources
 from agentfn.store import Head, Table, Tasks
-from agentfn.store.payload import Payloads
-from agentfn.wiring import client
+from agentfn.store.payload_codec import Payloads
 
 REGION = "eu-central-1"
 DAY = 24 * 3600

@@ -7,9 +7,9 @@ import pytest
 
 from agentfn.models import Turn
 from agentfn.store import MessageRecord
-from agentfn.store.payload import Payloads
+from agentfn.store.payload_codec import Payloads
 from agentfn.tools import FileRecord
-from bulk import ITEM, noise, size_of
+from support.large_values import ITEM, noise, size_of
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentfn import File, ToolError
-from agentfn.tools import FolderWorkspace, FileLink, Workspace
+from agentfn.tools import FileLink, FolderWorkspace, Workspace
 
 
 def names(files: Workspace) -> list[str]:
@@ -64,7 +64,10 @@ def test_what_tools_write_for_themselves_is_no_file_until_it_is_kept(workspace: 
     workspace.attach(File("a.txt", b"theirs"))
     (workspace.folder / "a.txt").write_text("scratch")
     assert workspace.local_path("a.txt").read_text() == "theirs"
-    assert workspace.local_path(workspace.save_file(File("b.txt", workspace.folder / "a.txt")).name).read_text() == "scratch"
+    assert (
+        workspace.local_path(workspace.save_file(File("b.txt", workspace.folder / "a.txt")).name).read_text()
+        == "scratch"
+    )
 
 
 @pytest.mark.parametrize("name", ['../../other/x"\r\nA: b.pdf', "/etc/passwd", "..", ".work", ".hidden", "a\0b"])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn import ConfigurationError, Output, tool
-from agentfn.tools import ToolRegistry, Toolkit
+from agentfn.tools import Toolkit, ToolRegistry
 
 
 @tool

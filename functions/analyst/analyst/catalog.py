@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyst.grids import NotATable
-from analyst.names import distinct
-from analyst.reading import read_tables, table_name
-from analyst.tables import Table
+from analyst.formats.grid import NotATable
+from analyst.formats.table_reader import read_tables, table_name
+from analyst.sql.identifiers import distinct
+from analyst.table import Table
 
 # What the analyst itself writes beside tables.
 DOCUMENTS = frozenset({".svg", ".html", ".md"})

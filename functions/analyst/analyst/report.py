@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from analyst.svg import UNPRINTABLE, UnsafeSvg, inline, title_of
+from analyst.charts.safe_svg import UNPRINTABLE, UnsafeSvg, inline, title_of
 
 STYLE = Path(__file__).with_name("report.css")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"

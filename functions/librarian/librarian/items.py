@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from librarian.documents import Content, Mark, span
-from librarian.headings import own_number, without_number
+from librarian.formats.content import Content, Mark, span
+from librarian.formats.headings import own_number, without_number
 from librarian.limits import OUTLINE_DEPTH
 
 SLUG_CHARS = 40

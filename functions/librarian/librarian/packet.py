@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from agentfn import Context, FileInfo, ToolError
-from librarian.documents import Content, Unreadable
-from librarian.headings import without_number
+from librarian.formats.content import Content, Unreadable
+from librarian.formats.document_reader import check_size, read_content, suffix_of
+from librarian.formats.headings import without_number
 from librarian.items import Document, Item
 from librarian.limits import CACHED_CHARS, CACHED_DOCUMENTS, SLOW_BYTES
-from librarian.reading import check_size, read_content, suffix_of
 
 NO_FILES = "No document is attached. Ask the user for one: PDF, .docx, HTML, Markdown or plain text."
 

@@ -1,8 +1,8 @@
 """All that the librarian can do, for its own agent or as part of another."""
 
 from agentfn import Toolkit
-from librarian.looking import find_text, list_items, read, search
-from librarian.summing import report, summarise
+from librarian.lookup_tools import find_text, list_items, read, search
+from librarian.summary_tools import report, summarise
 
 CITING = (
     "Tools for a packet of documents. Items are named by the ids that `list_items` shows. A citation is what the tools "

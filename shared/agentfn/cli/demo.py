@@ -8,8 +8,8 @@ from pathlib import Path
 from agentfn.agent import Agent
 from agentfn.cli.download import check_output
 from agentfn.cli.logs import readable_logs
-from agentfn.cli.screen import Show, Stop, command
 from agentfn.cli.send import Outcome, compose, send
+from agentfn.cli.terminal import Show, Stop, command
 
 DEMO = "demo"  # the name of an agent's own model that needs no provider
 REAL = "AGENT_MODEL=anthropic/claude-sonnet-4-5 AGENT_MODEL_API_KEY=..."
@@ -19,7 +19,7 @@ LOG = "agent.log"
 def demo(
     folder: Path, files: Sequence[Path], question: str, output: Path, show: Show, *, environment: Mapping[str, str]
 ) -> Outcome:
-    from agentfn.local.agent import LocalAgent
+    from agentfn.local.local_agent import LocalAgent
 
     compose(question, files)  # a wrong file is told before anything starts
     check_output(output)

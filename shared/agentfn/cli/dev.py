@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentfn.cli.logs import readable_logs
-from agentfn.cli.screen import Show, command
+from agentfn.cli.terminal import Show, command
 
 
 def dev(folder: Path, show: Show, *, environment: Mapping[str, str], port: int = 0, seconds: float = 900.0) -> int:
-    from agentfn.local.agent import LocalAgent
+    from agentfn.local.local_agent import LocalAgent
 
     local = LocalAgent(folder, environment=environment, port=port, seconds=seconds)
     with readable_logs(logging.INFO), interruptible(), local:

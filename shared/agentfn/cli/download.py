@@ -12,10 +12,10 @@ import httpx
 from a2a.types import Artifact, Part
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.cli.screen import Stop, harmless
-from agentfn.cli.talk import is_near
-from agentfn.exact import exact
+from agentfn.cli.client import is_near
+from agentfn.cli.terminal import Stop, harmless
 from agentfn.files import sanitize_file_name
+from agentfn.json_numbers import exact
 
 NOT_EVERYWHERE = re.compile(r'[<>:"|?*]')  # in file names; a colon is a path on Windows
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentfn.cli.screen import Stop, complain, show
+from agentfn.cli.terminal import Stop, complain, show
 from agentfn.errors import AgentfnError
 
 MISUSED, INTERRUPTED = 2, 130

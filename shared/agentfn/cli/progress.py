@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from a2a.types import Message, Task, TaskState
 
-from agentfn.cli.screen import Show, harmless
+from agentfn.cli.terminal import Show, harmless
 
 ENDS = ("completed", "failed", "canceled", "rejected")
 WAITS = ("input required", "auth required")

@@ -11,10 +11,10 @@ from a2a.client import Client
 from a2a.client.errors import A2AClientError
 from a2a.types import Artifact, GetTaskRequest, Message, Part, Role, SendMessageRequest, Task
 
+from agentfn.cli.client import explained, is_passing, talking
 from agentfn.cli.download import Folder, Saved, check_output
 from agentfn.cli.progress import WAITS, Progress, rests, state_of, text_of
-from agentfn.cli.screen import Show, Stop, command, harmless, table
-from agentfn.cli.talk import explained, is_passing, talking
+from agentfn.cli.terminal import Show, Stop, command, harmless, table
 from agentfn.cli.upload import HERE, upload_all
 
 FIRST_WAIT, LONGEST_WAIT, GROWTH = 0.3, 2.0, 1.3  # seconds between two looks at the task

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 from a2a.types import Message, Part
 
-from agentfn.cli.screen import Show, Stop, harmless
-from agentfn.cli.talk import is_near, no_entry, unreachable
+from agentfn.cli.client import is_near, no_entry, unreachable
+from agentfn.cli.terminal import Show, Stop, harmless
 
 HERE = "here:"  # scheme of a part whose file is still on this machine; its path follows
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from agentfn.errors import StorageError
-from agentfn.files.signing import Form, SignedLink, end_of, form_of, link_of
+from agentfn.files.presign import Form, SignedLink, end_of, form_of, link_of
 from agentfn.tools.workspaces.file_names import content_disposition
 
 if TYPE_CHECKING:

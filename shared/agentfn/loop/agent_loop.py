@@ -14,13 +14,13 @@ from agentfn.loop.loop_events import LoopEvent, LoopFinished, ModelTurn, StepSta
 from agentfn.loop.loop_limits import LoopLimits
 from agentfn.loop.loop_result import LoopResult
 from agentfn.loop.loop_state import LoopState
-from agentfn.loop.model_retry import RetryingModel, DeadlineReached
+from agentfn.loop.model_retry import DeadlineReached, RetryingModel
 from agentfn.loop.model_turn import ModelTurnRunner
-from agentfn.loop.result_factory import existing_result, answer_result, final_output_result, approval_result
+from agentfn.loop.result_factory import answer_result, approval_result, existing_result, final_output_result
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.loop.tool_calls.tool_executor import OUT_OF_TIME_ERROR, ToolExecutor
 from agentfn.loop.tool_protocols.tool_protocol import ToolProtocolName, select_protocol
-from agentfn.loop.transcript import truncated_call_id, count_steps, pending_calls, total_usage
+from agentfn.loop.transcript import count_steps, pending_calls, total_usage, truncated_call_id
 from agentfn.models import Model, Prompt, Sampling, Turn, Usage
 from agentfn.tools import FolderWorkspace, NestedLoopRunner, ToolRegistry, Workspace
 from agentfn.tools.execution import ConcurrencyLimiter
@@ -89,7 +89,10 @@ class AgentLoop:
                     yield event
         except ModelError as error:
             yield LoopFinished(
-                step, tally.build_result("failed", replace_surrogates(str(error)).strip() or type(error).__name__, "model_error")
+                step,
+                tally.build_result(
+                    "failed", replace_surrogates(str(error)).strip() or type(error).__name__, "model_error"
+                ),
             )
 
     async def _run_until_deadline(self, tally: LoopState, interrupted: bool) -> AsyncGenerator[LoopEvent]:
@@ -103,7 +106,9 @@ class AgentLoop:
                     yield event
         except DeadlineReached as pause:
             if self.can_suspend:
-                yield LoopFinished(step, tally.build_result("suspended", "", "out_of_time", resume_in_seconds=pause.resume_in_seconds))
+                yield LoopFinished(
+                    step, tally.build_result("suspended", "", "out_of_time", resume_in_seconds=pause.resume_in_seconds)
+                )
                 return
             if calls := pending_calls(tally.turns):
                 yield tally.record(ToolExecutor.fail_calls(step, calls, OUT_OF_TIME_ERROR))
@@ -111,7 +116,9 @@ class AgentLoop:
                 async for event in events:
                     yield event
 
-    async def _run_steps(self, tally: LoopState, speaking: ModelTurnRunner, interrupted: bool) -> AsyncGenerator[LoopEvent]:
+    async def _run_steps(
+        self, tally: LoopState, speaking: ModelTurnRunner, interrupted: bool
+    ) -> AsyncGenerator[LoopEvent]:
         if result := existing_result(tally, self.limits, self.workspace.produced):
             yield LoopFinished(count_steps(tally.turns), result)
             return
@@ -133,7 +140,9 @@ class AgentLoop:
             if ending is not None:
                 yield LoopFinished(step, final_output_result(tally, ending[1], ending[0], self.workspace.produced))
                 return
-            async with contextlib.aclosing(acting.run_tool_calls(step, tally.turns, interrupted=interrupted, cut=cut)) as events:
+            async with contextlib.aclosing(
+                acting.run_tool_calls(step, tally.turns, interrupted=interrupted, cut=cut)
+            ) as events:
                 async for event in events:
                     yield tally.record(event)
             if waiting := pending_calls(tally.turns):
@@ -149,7 +158,9 @@ class AgentLoop:
             async for event in events:
                 yield tally.record(event)
         if isinstance(event, ModelTurn) and not event.turn.calls:
-            yield LoopFinished(step, answer_result(tally, event.turn, event.finish_reason, limit, self.workspace.produced))
+            yield LoopFinished(
+                step, answer_result(tally, event.turn, event.finish_reason, limit, self.workspace.produced)
+            )
 
     async def _final_answer(self, tally: LoopState, speaking: ModelTurnRunner, step: int) -> AsyncGenerator[LoopEvent]:
         """The closing call of a loop that no other run goes on with."""

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from agentfn.models import Turn
 
 OMITTED_NOTE = "({count} earlier entries of this conversation are left out here.)\n\n"
-STRIDES_PER_BUDGET = 4  # what is left out grows by this fraction of the budget, so that a provider's cache of the start holds
+STRIDES_PER_BUDGET = (
+    4  # what is left out grows by this fraction of the budget, so that a provider's cache of the start holds
+)
 DEFAULT_CHARS_PER_TOKEN = 3.0  # until the provider has counted some of this transcript
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from agentfn.models import Usage
 from agentfn.tools.execution import ToolLimits
 
-LIFECYCLE_TOOL_NAMES = frozenset({"finish", "ask_user", "reject_task", "request_auth", "report_progress"})  # the loop's own tools
+LIFECYCLE_TOOL_NAMES = frozenset(
+    {"finish", "ask_user", "reject_task", "request_auth", "report_progress"}
+)  # the loop's own tools
 FINAL_ANSWER_PROMPT = (
     "{limit} reached, and tools are off. Give the best answer that what you have found so far allows, "
     "and say what is missing."

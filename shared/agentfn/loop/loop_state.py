@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from agentfn.loop.loop_events import LoopEvent, Progress, ToolsFinished
 from agentfn.loop.loop_result import LoopResult, LoopStatus
-from agentfn.loop.transcript import order_turns, turns_since_user, build_steps, total_usage
+from agentfn.loop.transcript import build_steps, order_turns, total_usage, turns_since_user
 from agentfn.models import Call, Turn
 from agentfn.tools import FileInfo
 

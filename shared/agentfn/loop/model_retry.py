@@ -49,7 +49,9 @@ class RetryingModel:
             if deadline.remaining() < MIN_CALL_SECONDS:
                 raise DeadlineReached
             try:
-                once = self._attempt(dataclasses.replace(prompt, timeout=deadline.limit(self._retry_policy.timeout_seconds)))
+                once = self._attempt(
+                    dataclasses.replace(prompt, timeout=deadline.limit(self._retry_policy.timeout_seconds))
+                )
                 async with contextlib.aclosing(once) as pieces:
                     async for piece in pieces:
                         for item in shown.finish(piece) if isinstance(piece, Reply) else shown.append(piece):

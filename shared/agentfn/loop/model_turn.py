@@ -13,7 +13,7 @@ from agentfn.loop.loop_limits import LoopLimits
 from agentfn.loop.model_retry import RetryingModel, common_prefix_length
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.loop.tool_protocols.tool_protocol import ToolProtocol
-from agentfn.loop.transcript import with_unique_ids, visible_turns, sanitize_response
+from agentfn.loop.transcript import sanitize_response, visible_turns, with_unique_ids
 from agentfn.models import Prompt, Reply, Turn, Usage
 
 MIN_HISTORY_CHARS = 2_000  # of a transcript; one that is too long even so is the model's last word

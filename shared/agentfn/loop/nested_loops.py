@@ -12,7 +12,7 @@ from agentfn.loop.loop_result import LoopResult
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.loop.tool_calls.pending_call import OUTCOME_UNKNOWN
 from agentfn.loop.tool_calls.tool_executor import ToolExecutor
-from agentfn.loop.transcript import order_turns, turns_of_loop, count_steps, pending_calls
+from agentfn.loop.transcript import count_steps, order_turns, pending_calls, turns_of_loop
 from agentfn.models import Turn
 from agentfn.tools import TaskSuspended, ToolRegistry
 
@@ -29,7 +29,12 @@ class NestedLoops:
     """
 
     def __init__(
-        self, loop: AgentLoop, turns: list[Turn], record: Callable[[LoopEvent], Awaitable[None]], max_parallel: int, interrupted: bool
+        self,
+        loop: AgentLoop,
+        turns: list[Turn],
+        record: Callable[[LoopEvent], Awaitable[None]],
+        max_parallel: int,
+        interrupted: bool,
     ) -> None:
         self.stop_result: LoopResult | None = None
         self._loop = dataclasses.replace(loop, inner=self.run, force_first_tool=False)
@@ -70,7 +75,9 @@ class NestedLoops:
         for name in self._cancelled:
             turns = order_turns(turns_of_loop(self._turns, name))
             lost = [
-                call for call in pending_calls(turns) if (tool := self._loop.tools.get(call.name)) and not tool.idempotent
+                call
+                for call in pending_calls(turns)
+                if (tool := self._loop.tools.get(call.name)) and not tool.idempotent
             ]
             if lost:
                 told = ToolExecutor.fail_calls(count_steps(turns), lost, OUTCOME_UNKNOWN)

@@ -40,7 +40,9 @@ class _TurnGroup:
         if turn.role == "tool":
             self._results.append(turn)
         else:
-            self._decisions.append(turn if turn.call_id else dataclasses.replace(turn, call_id=self._pending_call_ids()[0]))
+            self._decisions.append(
+                turn if turn.call_id else dataclasses.replace(turn, call_id=self._pending_call_ids()[0])
+            )
 
     def turns(self) -> list[Turn]:
         results = sorted(self._results, key=lambda result: self._places.get(result.call_id, 0))
@@ -129,7 +131,9 @@ def with_unique_ids(calls: Sequence[Call], turns: Sequence[Turn]) -> tuple[Call,
 
 def sanitize_response(reply: Reply) -> Reply:
     """The reply without halves of characters, as a stream cut in the wrong place has them."""
-    calls = tuple(Call(*(replace_surrogates(part) for part in (call.id, call.name, call.arguments))) for call in reply.calls)
+    calls = tuple(
+        Call(*(replace_surrogates(part) for part in (call.id, call.name, call.arguments))) for call in reply.calls
+    )
     return dataclasses.replace(reply, text=replace_surrogates(reply.text), calls=calls)
 
 

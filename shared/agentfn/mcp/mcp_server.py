@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ConfigurationError
-from agentfn.mcp.mcp_tool_calls import NO_SOURCE, McpToolOutput, McpToolCaller
+from agentfn.mcp.mcp_tool_calls import NO_SOURCE, McpToolCaller, McpToolOutput
 from agentfn.runs.runner import Runner
 from agentfn.telemetry import logger
 from agentfn.tools import Tool
@@ -89,12 +89,16 @@ class McpServer:
 
         return ListToolsResult(tools=[_to_mcp_tool(tool) for tool in self._tools])
 
-    async def _call_tool(self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams") -> "CallToolResult":
+    async def _call_tool(
+        self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams"
+    ) -> "CallToolResult":
         assert context.request is not None  # it came by HTTP
         scope: Scope = context.request.scope
-        owner, settings = scope["agentfn.caller"].user_name, self._settings
+        owner, settings = scope["agentfn.auth.identity"].user_name, self._settings
         cap = settings.request_seconds  # the front door answers 504 then, whatever the function still has
-        deadline = Deadline.from_lambda_context(scope["aws.context"], reserve_seconds=settings.reserve_seconds, max_seconds=cap)
+        deadline = Deadline.from_lambda_context(
+            scope["aws.context"], reserve_seconds=settings.reserve_seconds, max_seconds=cap
+        )
         tool = self._find_tool(params.name)
         async with shielded(scope["aws.context"].aws_request_id):
             outcome = await self._calls.call(tool, params.arguments or {}, owner, deadline)
@@ -102,8 +106,9 @@ class McpServer:
         return _to_mcp_result(outcome)
 
     def _find_tool(self, name: str) -> Tool:
-        from mcp import MCPError
         from mcp.types import INVALID_PARAMS
+
+        from mcp import MCPError
 
         tool = self._tools.get(name)
         if tool is not None:
@@ -127,8 +132,9 @@ class shielded:  # noqa: N801 - reads as what it does
     ) -> None:
         if not isinstance(error, Exception):
             return
-        from mcp import MCPError
         from mcp.types import INTERNAL_ERROR
+
+        from mcp import MCPError
 
         logger.error("request failed", exc_info=error, request=self._reference)
         raise MCPError(INTERNAL_ERROR, f"Internal error (request {self._reference})") from error
@@ -158,7 +164,9 @@ def _to_mcp_result(outcome: McpToolOutput | ToolCallError) -> "CallToolResult":
         for file, address in outcome.files
     ]
     words = [TextContent(text=outcome.text)] if outcome.text else []
-    return CallToolResult(content=[*words, *links], structured_content=_structured_content(outcome.text) if outcome.complete else None)
+    return CallToolResult(
+        content=[*words, *links], structured_content=_structured_content(outcome.text) if outcome.complete else None
+    )
 
 
 def _structured_content(text: str) -> dict[str, Any] | None:

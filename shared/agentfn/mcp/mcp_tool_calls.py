@@ -40,7 +40,9 @@ class McpToolCaller:
         self._runner = runner
         self._fetcher = Fetcher.of(runner.settings)
 
-    async def call(self, tool: Tool, arguments: dict[str, Any], owner: str, deadline: Deadline) -> McpToolOutput | ToolCallError:
+    async def call(
+        self, tool: Tool, arguments: dict[str, Any], owner: str, deadline: Deadline
+    ) -> McpToolOutput | ToolCallError:
         """`arguments` as the caller sent them, with a source in the place of each file. What the call produces is kept
         in the owner's folder of the bucket.
         """

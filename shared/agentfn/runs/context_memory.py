@@ -7,16 +7,25 @@ from dataclasses import dataclass
 
 from agentfn.errors import StorageError
 from agentfn.models import Turn
-from agentfn.runs.conversation import MIN_UTTERANCE_CHARS, Utterance, fit_to_budget, location_of, conversation_of, total_chars
+from agentfn.runs.conversation import (
+    MIN_UTTERANCE_CHARS,
+    Utterance,
+    conversation_of,
+    fit_to_budget,
+    location_of,
+    total_chars,
+)
 from agentfn.settings import Settings
-from agentfn.store import Head, Tasks, keys
+from agentfn.store import Head, Tasks, table_keys
 from agentfn.store.table import Item, key
 from agentfn.telemetry import logger
 from agentfn.tools import FileRecord, Origin
 from agentfn.tools.workspaces.file_records import unique_file_name
 
 MAX_CONTEXT_TASKS_COUNT = 20  # of a conversation: its newest
-MAX_CONTEXT_TURNS_COUNT = 40  # of a conversation; a new task and what it is told of are one transaction, of 100 actions at most
+MAX_CONTEXT_TURNS_COUNT = (
+    40  # of a conversation; a new task and what it is told of are one transaction, of 100 actions at most
+)
 MAX_REFERENCE_TURNS_COUNT = 4  # of each task that a message refers to
 REFERENCE_TITLE = "(Of another task, {id}, which the next message refers to:)"
 EARLIER_FILES_TITLE = "Files from before this:"
@@ -73,8 +82,8 @@ async def find_related_tasks(tasks: Tasks, owner: str, context_id: str, referenc
     What is not there, or not the owner's, is left out.
     """
     near = await _find_context_keys(tasks, owner, context_id) if context_id else []
-    far = [keys.task(tasks.agent, owner, task_id) for task_id in dict.fromkeys(referenced_ids)]
-    wanted = [key(pk, keys.HEAD) for pk in dict.fromkeys([*far, *near])]
+    far = [table_keys.task(tasks.agent, owner, task_id) for task_id in dict.fromkeys(referenced_ids)]
+    wanted = [key(pk, table_keys.HEAD) for pk in dict.fromkeys([*far, *near])]
     items = await tasks.table.get_all(wanted) if wanted else []
     heads = {head.key: head for head in await asyncio.to_thread(_read_records, tasks, owner, items)}
     return RelatedTasks(
@@ -86,7 +95,7 @@ async def _find_context_keys(tasks: Tasks, owner: str, context_id: str) -> list[
     page = await tasks.table.query(
         IndexName="by_context",
         KeyConditionExpression="context_key = :context",
-        ExpressionAttributeValues={":context": {"S": keys.in_context(tasks.agent, owner, context_id)}},
+        ExpressionAttributeValues={":context": {"S": table_keys.in_context(tasks.agent, owner, context_id)}},
         ScanIndexForward=False,
         Limit=MAX_CONTEXT_TASKS_COUNT,
     )
@@ -107,7 +116,9 @@ def _read_records(tasks: Tasks, owner: str, items: Iterable[Item]) -> list[Head]
     return heads
 
 
-def _carry_files(task_records: Iterable[Head], existing_files: Iterable[FileRecord], max_count: int) -> dict[str, FileRecord]:
+def _carry_files(
+    task_records: Iterable[Head], existing_files: Iterable[FileRecord], max_count: int
+) -> dict[str, FileRecord]:
     """The files of these tasks, by their place, as another task may have them: first those that users attached.
 
     The newest task comes first, and gets the names that it had, also for what it had from those before it.
@@ -126,5 +137,10 @@ def _carry_files(task_records: Iterable[Head], existing_files: Iterable[FileReco
 
 def _reference_utterances(record: Head, files: dict[str, FileRecord], max_chars: int) -> list[Utterance]:
     """What was said in a task that the message refers to. The last of it is told in any case."""
-    start, *rest = fit_to_budget(conversation_of(record, files), max(max_chars, 2 * MIN_UTTERANCE_CHARS), MAX_REFERENCE_TURNS_COUNT)
-    return [dataclasses.replace(start, words=f"{REFERENCE_TITLE.format(id=record.task.id)}\n\n{start.content}".strip()), *rest]
+    start, *rest = fit_to_budget(
+        conversation_of(record, files), max(max_chars, 2 * MIN_UTTERANCE_CHARS), MAX_REFERENCE_TURNS_COUNT
+    )
+    return [
+        dataclasses.replace(start, words=f"{REFERENCE_TITLE.format(id=record.task.id)}\n\n{start.content}".strip()),
+        *rest,
+    ]

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from a2a.types import Message, Part, Role, Task, TaskState
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.exact import exact
+from agentfn.json_numbers import exact
 from agentfn.models import Turn
 from agentfn.runs.task_updates import OBJECT_SCHEME
 from agentfn.store import Head

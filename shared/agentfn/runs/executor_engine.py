@@ -23,13 +23,13 @@ from a2a.types import (
     TaskStatusUpdateEvent,
 )
 
-from agentfn.caller import Caller
+from agentfn.auth.identity import Caller
 from agentfn.errors import AgentfnError
-from agentfn.exact import plain
 from agentfn.files import Bucket
+from agentfn.json_numbers import plain
 from agentfn.runs.journal import Journal
 from agentfn.runs.task_updates import OBJECT_SCHEME, file_part, with_status
-from agentfn.store.events import now, snapshot, status_event
+from agentfn.store.task_events import now, snapshot, status_event
 from agentfn.tools import File
 
 EXECUTOR_DIED_TEXT = (

@@ -11,10 +11,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from agentfn.deadline import Deadline
 from agentfn.files import TaskFiles
 from agentfn.models import Turn
-from agentfn.runs.task_updates import result_update, failure_update, progress_update
+from agentfn.runs.task_updates import failure_update, progress_update, result_update
 from agentfn.runs.work_queue import Continuation, WorkQueue
 from agentfn.store import Head, Tasks
-from agentfn.store.head import TERMINAL, WAITING
+from agentfn.store.task_record import TERMINAL, WAITING
 from agentfn.telemetry import logger
 from agentfn.tools import File, FileRecord
 
@@ -81,7 +81,9 @@ class Journal:
         """
         now = self.tasks.clock()
         await self._write(held=cut_off, lease_end=now if cut_off else now + resume_in_seconds)
-        await self.queue.send(Continuation(self.record.owner, self.record.task.id, self.record.version, now), resume_in_seconds)
+        await self.queue.send(
+            Continuation(self.record.owner, self.record.task.id, self.record.version, now), resume_in_seconds
+        )
 
     async def save_task(self, task: Task, events: list[StreamResponse]) -> bool:
         """Saves a task that an executor changed; whether it has ended or waits now, and is let go of."""
@@ -127,7 +129,9 @@ class Journal:
 
     async def _save_progress(self) -> None:
         text, self._pending_progress = self._pending_progress, ""
-        kept: dict[str, Any] = {"lease_end": self._lease_end()} if self._is_worth_extending(self.record.lease_end) else {}
+        kept: dict[str, Any] = (
+            {"lease_end": self._lease_end()} if self._is_worth_extending(self.record.lease_end) else {}
+        )
         if not text:
             await self._write(**kept)
             return

@@ -17,7 +17,7 @@ from agentfn.loop.loop_limits import LoopLimits
 from agentfn.models import Model, Turn
 from agentfn.runs.executor_engine import EXECUTOR_TIMEOUT_TEXT, ExecutorEngine
 from agentfn.runs.journal import Journal, Lease
-from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, Continuation, WorkQueue, QueueMessage
+from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, Continuation, QueueMessage, WorkQueue
 from agentfn.settings import Settings
 from agentfn.store import Head, Tasks
 from agentfn.telemetry import logger
@@ -95,7 +95,13 @@ class Runner:
         return Lease(self.settings.lease_seconds, self.settings.reserve_seconds, deadline)
 
     async def run(
-        self, record: Head, turns: Iterable[Turn], deadline: Deadline, *, interrupted: bool = False, receipt_handle: str = ""
+        self,
+        record: Head,
+        turns: Iterable[Turn],
+        deadline: Deadline,
+        *,
+        interrupted: bool = False,
+        receipt_handle: str = "",
     ) -> Head:
         """Works until the task is done, waits, or the deadline comes, and returns the head as it is then.
 
@@ -157,7 +163,9 @@ class Runner:
         watching = asyncio.ensure_future(self._keep_lease(journal))
         try:
             await asyncio.wait(
-                {playing, watching}, timeout=deadline.remaining() + DEADLINE_GRACE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                {playing, watching},
+                timeout=deadline.remaining() + DEADLINE_GRACE_SECONDS,
+                return_when=asyncio.FIRST_COMPLETED,
             )
             if playing.done():
                 return playing.result()
@@ -205,7 +213,9 @@ class Runner:
         with contextlib.suppress(ConflictError):
             await journal.save_failure(reason)
 
-    def _task_context(self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool) -> "LoopTaskContext":
+    def _task_context(
+        self, journal: Journal, turns: list[Turn], deadline: Deadline, interrupted: bool
+    ) -> "LoopTaskContext":
         from agentfn.loop import AgentLoop  # not before a task runs: the read side is to start fast
         from agentfn.runs.task_context import LoopTaskContext
 

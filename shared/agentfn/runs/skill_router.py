@@ -12,7 +12,9 @@ from agentfn.loop.model_retry import RetryingModel, RetryPolicy
 from agentfn.models import Model, Prompt, Reply, Sampling, Turn, Usage
 from agentfn.telemetry import logger
 
-ROUTER_LOOP = "(router)"  # its turn is journaled as that of an inner loop: the choice is its text, empty for the default
+ROUTER_LOOP = (
+    "(router)"  # its turn is journaled as that of an inner loop: the choice is its text, empty for the default
+)
 ROUTER_RETRY_POLICY = RetryPolicy(timeout_seconds=20.0, max_retries=0)
 ROUTER_SAMPLING = Sampling(temperature=0.0, max_tokens=200)
 MAX_MESSAGE_CHARS = 4_000  # characters of the message that it is shown
@@ -40,7 +42,9 @@ async def choose_skill(model: Model, skills: Sequence[Skill], message: str, dead
     Raises OutOfTime where the deadline comes before the answer.
     """
     told = "\n".join(f"- {skill.id}: {skill.name}. {skill.description}" for skill in skills)
-    prompt = Prompt(ROUTER_PROMPT.format(skills=told), (Turn("user", message[:MAX_MESSAGE_CHARS]),), sampling=ROUTER_SAMPLING)
+    prompt = Prompt(
+        ROUTER_PROMPT.format(skills=told), (Turn("user", message[:MAX_MESSAGE_CHARS]),), sampling=ROUTER_SAMPLING
+    )
     skill, usage = "", Usage()
     try:
         reply = await _ask_model(model, prompt, deadline)

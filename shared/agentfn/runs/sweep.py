@@ -12,8 +12,12 @@ from agentfn.runs.work_queue import Continuation, DeadLetterQueue
 from agentfn.store import Head
 from agentfn.telemetry import logger
 
-ABANDONED_AFTER_SECONDS = 60.0  # seconds past a lease's end before a task counts as abandoned: its own message comes first
-RECHECK_AFTER_SECONDS = 600.0  # seconds until a task whose run was asked for is looked at again: its message may stand in line
+ABANDONED_AFTER_SECONDS = (
+    60.0  # seconds past a lease's end before a task counts as abandoned: its own message comes first
+)
+RECHECK_AFTER_SECONDS = (
+    600.0  # seconds until a task whose run was asked for is looked at again: its message may stand in line
+)
 MAX_SWEPT_COUNT = 200  # tasks in one sweep
 DEAD_LETTER_TEXT = (
     "The task was given up: its run broke off again and again. The agent's log says why, and the message is in the "

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 
 from agentfn.agent import Agent
 from agentfn.errors import AgentfnError
-from agentfn.loop import LoopEvent, LoopFinished, NestedLoops, AgentLoop, Notice, Progress, LoopResult
-from agentfn.loop.transcript import order_turns, turns_of_loop, turns_since_user, total_usage
+from agentfn.loop import AgentLoop, LoopEvent, LoopFinished, LoopResult, NestedLoops, Notice, Progress
+from agentfn.loop.transcript import order_turns, total_usage, turns_of_loop, turns_since_user
 from agentfn.models import Model, Turn
 from agentfn.runs.journal import Journal
-from agentfn.runs.skill_router import ROUTER_LOOP, choose_skill, routed_skill, needs_routing
+from agentfn.runs.skill_router import ROUTER_LOOP, choose_skill, needs_routing, routed_skill
 from agentfn.telemetry import logger
 from agentfn.tools import FileInfo, TaskSuspended
 
@@ -21,7 +21,9 @@ class LoopTaskContext:
     `loop` is the agent's own as declared, `parallel` how many inner ones may play at once.
     """
 
-    def __init__(self, journal: Journal, turns: list[Turn], loop: AgentLoop, max_parallel: int, interrupted: bool) -> None:
+    def __init__(
+        self, journal: Journal, turns: list[Turn], loop: AgentLoop, max_parallel: int, interrupted: bool
+    ) -> None:
         self._journal = journal
         self._turns = turns
         self._interrupted = interrupted
@@ -56,7 +58,9 @@ class LoopTaskContext:
             async for event in events:
                 yield self._add_routing_usage(event) if isinstance(event, LoopFinished) else event
 
-    async def run_nested(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> LoopResult:
+    async def run_nested(
+        self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
+    ) -> LoopResult:
         return await self._nested.run(name, message, instructions=instructions, tools=tools)
 
     def progress(self, text: str) -> LoopEvent:

@@ -7,7 +7,7 @@ from uuid import uuid4
 from a2a.types import Artifact, Message, Part, Role, StreamResponse, Task, TaskState, TaskStatus
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.store.events import artifact_event, now, status_event
+from agentfn.store.task_events import artifact_event, now, status_event
 from agentfn.tools import FileRecord
 
 if TYPE_CHECKING:

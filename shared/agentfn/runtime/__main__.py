@@ -8,11 +8,11 @@ import sys
 from aws_lambda_powertools.logging.filters import SuppressFilter
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
-from agentfn.runtime.api import RuntimeApi
 from agentfn.runtime.fault import Fault
-from agentfn.runtime.loop import RuntimeLoop
-from agentfn.runtime.naming import named
-from agentfn.runtime.snapshot import pass_through
+from agentfn.runtime.handler_loader import named
+from agentfn.runtime.invocation_loop import RuntimeLoop
+from agentfn.runtime.runtime_api import RuntimeApi
+from agentfn.runtime.snapstart import pass_through
 from agentfn.telemetry import logger
 
 

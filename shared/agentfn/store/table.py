@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from agentfn.errors import ConflictError
-from agentfn.store.payload import Attribute
+from agentfn.store.payload_codec import Attribute
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from agentfn.agent import Agent
+from agentfn.bootstrap import client
 from agentfn.models import Model
 from agentfn.testing.stage import Stage
-from agentfn.wiring import client
 
 OVER = {"COMPLETED", "FAILED", "REJECTED", "CANCELED"}
 

@@ -17,12 +17,12 @@ from uuid import uuid4
 from a2a.server.agent_execution import AgentExecutor
 
 from agentfn.agent import Agent
-from agentfn.handler import Doors, serve
-from agentfn.local.aws import Resources, make_resources
-from agentfn.local.lambda_ import LambdaContext, queue_event, rest_event, rpc_event
+from agentfn.bootstrap import client
+from agentfn.lambda_handler import Doors, serve
+from agentfn.local.aws_resources import Resources, make_resources
+from agentfn.local.lambda_events import LambdaContext, queue_event, rest_event, rpc_event
 from agentfn.models import Model
 from agentfn.settings import Settings, variable
-from agentfn.wiring import client
 
 REGION = "eu-central-1"
 CALLERS = ("alice", "bob")

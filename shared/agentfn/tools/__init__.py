@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 from agentfn.tools.schemas.function_schema import InputFile
 from agentfn.tools.tool import Tool, tool
-from agentfn.tools.tool_context import Context, FileInfo, FileRecord, NestedLoopRunner, Origin, NestedResult, TaskSuspended, Workspace
+from agentfn.tools.tool_context import (
+    Context,
+    FileInfo,
+    FileRecord,
+    NestedLoopRunner,
+    NestedResult,
+    Origin,
+    TaskSuspended,
+    Workspace,
+)
 from agentfn.tools.tool_output import File, FileLink, Output
 from agentfn.tools.tool_registry import ToolRegistry
 from agentfn.tools.toolkit import Toolkit

@@ -55,7 +55,9 @@ class ConcurrencyLimiter:
         self._free.release()
 
 
-async def call_tool(tool: Tool, arguments_json: str, context: Context, limits: ToolLimits, limiter: ConcurrencyLimiter) -> Output | ToolCallError:
+async def call_tool(
+    tool: Tool, arguments_json: str, context: Context, limits: ToolLimits, limiter: ConcurrencyLimiter
+) -> Output | ToolCallError:
     """Whatever a tool does, this returns: its output, or the mistake that the model is told of.
 
     Only Paused is passed on, alone or out of a group: the call is then to be made again in another run.
@@ -92,7 +94,9 @@ async def _run_tool(tool: Tool, arguments: dict[str, Any], context: Context, lim
             return output
         finally:
             limiter.release()
-    called: Output = await run_in_thread(functools.partial(_call_blocking, tool, arguments, context), on_done=limiter.release)
+    called: Output = await run_in_thread(
+        functools.partial(_call_blocking, tool, arguments, context), on_done=limiter.release
+    )
     return called
 
 
@@ -109,7 +113,10 @@ def _call_blocking(tool: Tool, arguments: dict[str, Any], context: Context) -> O
 
 def _bind_arguments(tool: Tool, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
     """The arguments as the function takes them: names of files as local paths, types as annotated. Blocks."""
-    named = {name: _resolve_paths(value, context) if name in tool.file_parameters else value for name, value in arguments.items()}
+    named = {
+        name: _resolve_paths(value, context) if name in tool.file_parameters else value
+        for name, value in arguments.items()
+    }
     if tool.signature is not None:
         named = _convert_types(tool.signature, named)
     if tool.context_parameter:

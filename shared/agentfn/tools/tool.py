@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from agentfn.errors import ConfigurationError
-from agentfn.tools.schemas.function_schema import FunctionSignature, find_context_parameter, read_description, read_signature
+from agentfn.tools.schemas.function_schema import (
+    FunctionSignature,
+    find_context_parameter,
+    read_description,
+    read_signature,
+)
 from agentfn.tools.schemas.schema_check import check_schema
 from agentfn.tools.schemas.schema_compaction import compact_schema
 

@@ -95,7 +95,9 @@ def find_suspension(error: BaseException | None) -> TaskSuspended | None:
     return error if isinstance(error, TaskSuspended) else None
 
 
-async def no_nested_loops(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
+async def no_nested_loops(
+    name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
+) -> NestedResult:
     raise RuntimeError(f"there is no loop here that {name!r} could be run inside of")
 
 

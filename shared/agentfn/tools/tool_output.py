@@ -101,7 +101,9 @@ def to_output(value: object) -> Output:
     for file in output.files:
         if isinstance(file.content, Path) and not file.content.is_file():
             raise FileNotFoundError(f"it returned {file.name}, but there is no such file")
-    return Output(replace_surrogates(output.render()), files=tuple(output.files), summary=to_summary_line(output.summary))
+    return Output(
+        replace_surrogates(output.render()), files=tuple(output.files), summary=to_summary_line(output.summary)
+    )
 
 
 def _convert_value(value: object) -> Output:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from functions.analyst.desk import AGENT, Desk
+from functions.analyst.tool_harness import AGENT, Desk
 
 sys.path.insert(0, str(AGENT))
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyst.cells import Cell
-from analyst.charts import Chart, ChartError, Drawing, draw
-from analyst.query import Result, run_query
-from analyst.reading import read_tables
-from analyst.scales import bins, in_bins, moment, moment_ticks, ticks
-from functions.analyst.desk import AGENT
+from analyst.charts.chart import Chart, ChartError, Drawing, draw
+from analyst.charts.scales import bins, in_bins, moment, moment_ticks, ticks
+from analyst.formats.cells import Cell
+from analyst.formats.table_reader import read_tables
+from analyst.sql.query import Result, run_query
+from functions.analyst.tool_harness import AGENT
 
 SVG = "{http://www.w3.org/2000/svg}"
 PENGUINS = read_tables(AGENT / "data" / "penguins.csv")

@@ -17,9 +17,9 @@ from agentfn.loop import LoopResult
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.models import Call, Prompt, Turn
 from agentfn.tools import ToolRegistry
-from demo import DemoModel
-from functions.analyst.desk import AGENT, Desk
-from tools import TOOLS
+from analyst.demo.demo_model import DemoModel
+from analyst.tools import TOOLS
+from functions.analyst.tool_harness import AGENT, Desk
 
 QUESTION = (
     "How many penguins of each species are there, and how does mean body mass differ by species and sex? "

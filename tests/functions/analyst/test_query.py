@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyst import aggregates
-from analyst.query import QueryError, Result, as_csv, as_markdown, run_query
-from analyst.reading import read_tables
-from analyst.sandbox import open_sandbox
-from functions.analyst.desk import AGENT
+from analyst.formats.table_reader import read_tables
+from analyst.sql import aggregates
+from analyst.sql.query import QueryError, Result, as_csv, as_markdown, run_query
+from analyst.sql.sandbox import open_sandbox
+from functions.analyst.tool_harness import AGENT
 
 PENGUINS = read_tables(AGENT / "data" / "penguins.csv")
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
-from analyst import grids, reading, workbook
-from analyst.cells import MISSING
-from analyst.grids import NotATable
-from analyst.reading import read_tables
-from analyst.tables import Table
-from functions.analyst.desk import AGENT
+from analyst.formats import grid, table_reader, workbook
+from analyst.formats.cells import MISSING
+from analyst.formats.grid import NotATable
+from analyst.formats.table_reader import read_tables
+from analyst.table import Table
+from functions.analyst.tool_harness import AGENT
 
 
 class Reader:
@@ -308,9 +308,9 @@ def test_an_archive_or_a_workbook_without_rows_is_refused(read: Reader) -> None:
 
 def test_tables_beyond_the_limits_are_refused(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more than 500 columns" in read.refusal(",".join(f"c{i}" for i in range(501)) + "\n")
-    monkeypatch.setattr(grids, "MAX_CELLS", 5)
+    monkeypatch.setattr(grid, "MAX_CELLS", 5)
     assert "more than 5 cells" in read.refusal("a,b\n1,2\n3,4\n")
-    monkeypatch.setattr(reading, "MAX_BYTES", 4)
+    monkeypatch.setattr(table_reader, "MAX_BYTES", 4)
     assert "larger than" in read.refusal("a,b\n1,2\n")
 
 

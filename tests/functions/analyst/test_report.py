@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analyst.charts import Chart, draw
-from analyst.query import Result
+from analyst.charts.chart import Chart, draw
 from analyst.report import Report, ReportError, as_html, as_markdown, pictures
+from analyst.sql.query import Result
 
 COUNTS = Result(("species", "n"), (("Adelie", 152), ("Gentoo", 124)))
 CHARTS = {

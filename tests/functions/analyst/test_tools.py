@@ -11,10 +11,10 @@ import pytest
 
 from agentfn import ToolError
 from analyst import catalog
-from analyst.reading import read_tables
-from analyst.tables import Table
-from functions.analyst.desk import AGENT, Desk
-from tools import TOOLS, list_files, make_chart, preview_table, run_sql, write_report
+from analyst.formats.table_reader import read_tables
+from analyst.table import Table
+from analyst.tools import TOOLS, list_files, make_chart, preview_table, run_sql, write_report
+from functions.analyst.tool_harness import AGENT, Desk
 
 MEANS = "SELECT species, AVG(body_mass_g) AS mean_body_mass_g FROM penguins GROUP BY 1"
 

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from functions.librarian.desk import AGENT, Desk
 from functions.librarian.questions import packet
+from functions.librarian.tool_harness import AGENT, Desk
 
 sys.path.insert(0, str(AGENT))
 

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from agentfn.models import Call, Prompt, Turn
-from functions.librarian.desk import Answer, Desk
-from librarian.asked import asked
-from librarian.demo import WANTED, DemoModel
-from librarian.extracts import best, extracts
+from functions.librarian.tool_harness import Answer, Desk
+from librarian.demo.demo_model import WANTED, DemoModel
+from librarian.demo.extracts import best, extracts
+from librarian.demo.question import asked
 from librarian.tools import TOOLS
 
 QUESTION = "How high may a building in the Mill Street Mixed District be?"

@@ -1,6 +1,6 @@
 """Items: their ids stay what people call them, and their pages are those that they cover."""
 
-from librarian.documents import Content, Mark, Part
+from librarian.formats.content import Content, Mark, Part
 from librarian.items import Document
 
 

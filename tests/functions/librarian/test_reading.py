@@ -10,13 +10,13 @@ from pypdf import PdfReader, PdfWriter
 
 from functions.librarian.make_packet import Pages, docx, packet_pdf, paragraph, row
 from functions.librarian.questions import DATA
-from librarian import docx as word
-from librarian.documents import Content, Unreadable
+from librarian.formats import docx as word
+from librarian.formats.content import Content, Unreadable
+from librarian.formats.document_reader import read_content
+from librarian.formats.page_headers import without_running
 from librarian.items import make_items
 from librarian.limits import UNZIPPED_BYTES
-from librarian.reading import read_content
-from librarian.running import without_running
-from librarian.wording import clean, flat, shortened
+from librarian.text import clean, flat, shortened
 
 PACKET = (DATA / "packet.pdf").read_bytes()
 

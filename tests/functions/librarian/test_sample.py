@@ -5,9 +5,9 @@ import pytest
 from agentfn import Agent
 from agentfn.testing import ScriptedModel, Stage, calls
 from functions.librarian import make_packet
-from functions.librarian.desk import Desk
 from functions.librarian.questions import DATA, QUESTIONS, Question, packet
-from librarian.demo import NOTICE, DemoModel
+from functions.librarian.tool_harness import Desk
+from librarian.demo.demo_model import NOTICE, DemoModel
 from librarian.tools import TOOLS
 
 AGENT = Agent(name="librarian", description="Answers from documents.", tools=TOOLS)
@@ -20,7 +20,7 @@ def test_the_sample_packet_is_what_its_script_makes() -> None:
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
 def test_the_facts_of_an_answer_stand_where_it_is_cited(packet_desk: Desk, question: Question) -> None:
-    from librarian.looking import read
+    from librarian.lookup_tools import read
 
     document, _, place = question.cited.partition(", ")
     text = packet_desk.use(read, document=document, pages=place.rpartition(" ")[2])
@@ -31,7 +31,7 @@ def test_the_facts_of_an_answer_stand_where_it_is_cited(packet_desk: Desk, quest
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
 def test_a_search_for_a_question_shows_its_page_among_the_first_three(packet_desk: Desk, question: Question) -> None:
-    from librarian.looking import search
+    from librarian.lookup_tools import search
 
     assert question.cited in packet_desk.use(search, query=question.asked, most=3)
 

@@ -73,7 +73,11 @@ def parse_decision(text: str) -> ApprovalDecision:
 def _is_yes(text: str) -> bool:
     words = re.findall(r"\w+", text.casefold())
     meant = [word for word in words if YES_WORD.fullmatch(word)]
-    return bool(meant) and "?" not in text and all(YES_WORD.fullmatch(word) or FILLER_WORD.fullmatch(word) for word in words)
+    return (
+        bool(meant)
+        and "?" not in text
+        and all(YES_WORD.fullmatch(word) or FILLER_WORD.fullmatch(word) for word in words)
+    )
 
 
 def _decline(words: str) -> ApprovalDecision:

@@ -93,7 +93,9 @@ def lifecycle_result(outcome: FinalOutput | ProgressUpdate) -> str:
 def find_final_output(call: Call, result: str) -> FinalOutput | None:
     """The ending that a lifecycle call brought about, told by its result; None where it brought none."""
     tool = LIFECYCLE_TOOLS.get(call.name)
-    arguments = parse_arguments(call.arguments, tool, MAX_ANSWER_CHARS) if tool and result in (DONE_TEXT, ASKED_TEXT) else None
+    arguments = (
+        parse_arguments(call.arguments, tool, MAX_ANSWER_CHARS) if tool and result in (DONE_TEXT, ASKED_TEXT) else None
+    )
     return tool(**arguments) if tool and isinstance(arguments, dict) else None
 
 

@@ -10,13 +10,17 @@ from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 
 MIN_REPEATS_FOR_WARNING = 3
 
-TRUNCATED_CALL = ToolCallError("the reply was cut off at the output limit, so this call was not run; make it shorter", "truncated")
+TRUNCATED_CALL = ToolCallError(
+    "the reply was cut off at the output limit, so this call was not run; make it shorter", "truncated"
+)
 OUTCOME_UNKNOWN = ToolCallError(
     "the run that made this call died before its result was saved: the outcome is unknown. "
     "It may have taken effect; check before doing it again",
     "outcome_unknown",
 )
-REPEATED_CALL = ToolCallError("this very call was made too often; its result will not change. Go on without it", "repeated")
+REPEATED_CALL = ToolCallError(
+    "this very call was made too often; its result will not change. Go on without it", "repeated"
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,13 @@ class PendingCall:
 
     def needs_approval(self, max_repeats: int, max_argument_chars: int) -> bool:
         """Whether the user has to be asked first. He is not bothered with a call that could not be run anyway."""
-        if self.tool is None or not self.tool.requires_approval or self.decision is not None or self.truncated or self.repeats >= max_repeats:
+        if (
+            self.tool is None
+            or not self.tool.requires_approval
+            or self.decision is not None
+            or self.truncated
+            or self.repeats >= max_repeats
+        ):
             return False
         return not isinstance(parse_arguments(self.call.arguments, self.tool, max_argument_chars), ToolCallError)
 
@@ -43,7 +53,9 @@ class PendingCall:
         if self.truncated:
             return TRUNCATED_CALL
         if self.tool is None:
-            return ToolCallError(f"there is no tool {self.call.name!r}; there are: {', '.join(tool_names)}", "unknown_tool")
+            return ToolCallError(
+                f"there is no tool {self.call.name!r}; there are: {', '.join(tool_names)}", "unknown_tool"
+            )
         if self.decision is not None and not self.decision.approved:
             return self.decision.declined_error()
         if self.interrupted and not self.tool.idempotent:

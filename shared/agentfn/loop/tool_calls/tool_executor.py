@@ -12,8 +12,8 @@ from agentfn.loop.loop_events import LoopEvent, Progress, ToolCallStarted, ToolR
 from agentfn.loop.model_retry import DeadlineReached
 from agentfn.loop.tool_calls.approval import parse_decision
 from agentfn.loop.tool_calls.lifecycle_tools import FinalOutput, ProgressUpdate, lifecycle_result
-from agentfn.loop.tool_calls.pending_call import TRUNCATED_CALL, OUTCOME_UNKNOWN, PendingCall
-from agentfn.loop.transcript import count_repeats, pending_calls, approval_reply
+from agentfn.loop.tool_calls.pending_call import OUTCOME_UNKNOWN, TRUNCATED_CALL, PendingCall
+from agentfn.loop.transcript import approval_reply, count_repeats, pending_calls
 from agentfn.models import Call, Turn
 from agentfn.tools import Context, NestedLoopRunner, Output, TaskSuspended, ToolRegistry, Workspace
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
@@ -44,14 +44,18 @@ class ToolExecutor:
     run_nested: NestedLoopRunner
     state: Mapping[str, Any]
 
-    def run_lifecycle_calls(self, step: int, calls: Sequence[Call], cut: str) -> tuple[list[LoopEvent], tuple[str, FinalOutput] | None]:
+    def run_lifecycle_calls(
+        self, step: int, calls: Sequence[Call], cut: str
+    ) -> tuple[list[LoopEvent], tuple[str, FinalOutput] | None]:
         """Runs the lifecycle calls among `calls`; the first ending wins, and nothing after it is run."""
         results, told, ending = [], [], None
         for call in calls:
             if ending is not None:
                 results.append(_tool_result(call, NOT_RUN_TEXT))
             elif call.name in self.lifecycle_tools:
-                outcome = (_tool_result(call, TRUNCATED_CALL), None) if call.id == cut else self._run_lifecycle_call(call)
+                outcome = (
+                    (_tool_result(call, TRUNCATED_CALL), None) if call.id == cut else self._run_lifecycle_call(call)
+                )
                 results.append(outcome[0])
                 told += [Progress(step, outcome[1].text)] if isinstance(outcome[1], ProgressUpdate) else []
                 ending = (call.name, outcome[1]) if isinstance(outcome[1], FinalOutput) else None
@@ -60,7 +64,9 @@ class ToolExecutor:
             results += [_tool_result(call, NOT_RUN_TEXT) for call in calls if call.id not in done]
         return [*told, *([ToolsFinished(step, tuple(results), ran=False)] if results else [])], ending
 
-    async def run_tool_calls(self, step: int, turns: Sequence[Turn], *, interrupted: bool, cut: str) -> AsyncGenerator[LoopEvent]:
+    async def run_tool_calls(
+        self, step: int, turns: Sequence[Turn], *, interrupted: bool, cut: str
+    ) -> AsyncGenerator[LoopEvent]:
         """Runs the calls that have no result yet, but for those that wait for the user's word.
 
         `interrupted` says that an earlier run may have started them and died; `cut` is the id of the call that was cut
@@ -110,7 +116,9 @@ class ToolExecutor:
             text = f"no such file: {', '.join(unknown)}; there are: {', '.join(sorted(known)) or 'none'}"
             return _tool_result(call, ToolCallError(text, "unknown_file")), None
         if isinstance(outcome, FinalOutput) and not outcome.text.strip():
-            return _tool_result(call, ToolCallError("it says nothing; put words for the user into it", "empty_text")), None
+            return _tool_result(
+                call, ToolCallError("it says nothing; put words for the user into it", "empty_text")
+            ), None
         return _tool_result(call, lifecycle_result(outcome)), outcome
 
     def _pending_call(self, call: Call, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> PendingCall:
@@ -118,7 +126,9 @@ class ToolExecutor:
         verdict = None if words is None else parse_decision(words)
         return PendingCall(call, self.tools.get(call.name), count_repeats(turns, call), verdict, cut, interrupted)
 
-    async def _run_call(self, case: PendingCall, narrow: asyncio.Semaphore, report: Callable[[str], None]) -> ToolResult | None:
+    async def _run_call(
+        self, case: PendingCall, narrow: asyncio.Semaphore, report: Callable[[str], None]
+    ) -> ToolResult | None:
         """The result of one call; None where it has to wait for a run with more time."""
         call, tool = case.call, case.tool
         refusal = case.rejection(self.max_repeats, [*self.tools.names, *self.lifecycle_tools.names])

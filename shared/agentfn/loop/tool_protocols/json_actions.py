@@ -95,7 +95,9 @@ def _find_action(text: str) -> tuple[str, str, Any] | None:
 
 
 def _retry_prompt(reply: Reply) -> RetryPrompt:
-    return RetryPrompt(TRUNCATED_PROMPT if reply.finish == "length" else MALFORMED_PROMPT, reply.text if reply.text.strip() else "")
+    return RetryPrompt(
+        TRUNCATED_PROMPT if reply.finish == "length" else MALFORMED_PROMPT, reply.text if reply.text.strip() else ""
+    )
 
 
 def _read_final_text(reply: Reply) -> Reply | RetryPrompt:
@@ -132,7 +134,8 @@ def _to_plain_turn(turn: Turn) -> Turn:
     if not turn.calls:
         return turn
     return Turn(
-        "assistant", "\n".join(_action_json(turn.text if not place else "", call) for place, call in enumerate(turn.calls))
+        "assistant",
+        "\n".join(_action_json(turn.text if not place else "", call) for place, call in enumerate(turn.calls)),
     )
 
 
@@ -141,7 +144,9 @@ def _action_json(thought: str, call: Call) -> str:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         arguments = call.arguments
-    return replace_surrogates(json.dumps({"thought": thought, "tool": _shown_name(call.name), "args": arguments}, ensure_ascii=False))
+    return replace_surrogates(
+        json.dumps({"thought": thought, "tool": _shown_name(call.name), "args": arguments}, ensure_ascii=False)
+    )
 
 
 def _merge_same_role(turns: Iterable[Turn]) -> list[Turn]:

@@ -59,7 +59,9 @@ def read_signature(function: Callable[..., Any], name: str) -> FunctionSignature
         for place, parameter in enumerate(taken)
     }
     files = frozenset(parameter.name for parameter in taken if _takes_file(hints[parameter.name]))
-    return FunctionSignature(_join_description(doc), _build_model(name, fields), files, find_context_parameter(function, name))
+    return FunctionSignature(
+        _join_description(doc), _build_model(name, fields), files, find_context_parameter(function, name)
+    )
 
 
 def read_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
@@ -90,7 +92,9 @@ def _parse_docstring(function: Callable[..., Any]) -> docstring_parser.Docstring
     return docstring_parser.parse(inspect.getdoc(function) or "")
 
 
-def _build_field(name: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]) -> tuple[Any, FieldInfo]:
+def _build_field(
+    name: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]
+) -> tuple[Any, FieldInfo]:
     """A field of a name of ours, so that no parameter's name can clash with one of pydantic's."""
     if hint is None:
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} needs a type")

@@ -9,7 +9,14 @@ INLINE_MEDIA_TYPES = frozenset(
     {"text/plain", "text/markdown", "text/csv", "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"}
 )
 MEDIA_TYPE = re.compile(r"[a-zA-Z0-9][\w.+-]*/[\w.+-]+(; ?[\w.-]+=[\w.+-]+)*", re.ASCII)
-INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # control, format (bidi), surrogate, private; line separators
+INVISIBLE_CATEGORIES = (
+    "Cc",
+    "Cf",
+    "Cs",
+    "Co",
+    "Zl",
+    "Zp",
+)  # control, format (bidi), surrogate, private; line separators
 NOT_ASCII = re.compile(r'[^ -~]|["\\%]')
 
 

@@ -1,0 +1,200 @@
+"""Charts of a query's result: which rows become which marks. How they look is `drawing`'s."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analyst.charts.scales import bins, in_bins, label, moment, moment_text, moment_ticks, ticks
+from analyst.charts.svg_plot import Axis, Plot, draw_bars, draw_histogram, draw_points
+from analyst.formats.cells import Cell
+from analyst.formatting import spell
+from analyst.sql.query import Result
+
+Kind = Literal["bar", "line", "scatter", "histogram"]
+MAX_SERIES = 8
+MAX_CATEGORIES = 40
+MAX_POINTS = 2_000
+ALL = ""
+
+
+class ChartError(Exception):
+    """A chart that cannot be drawn from this result. The text says what to change."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """`x`, `y` and `series` name columns of the result; `series` splits the marks by colour."""
+
+    kind: Kind
+    title: str
+    x: str
+    y: str | None = None
+    series: str | None = None
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """`notes` say what of the result is not in the picture."""
+
+    svg: bytes
+    marks: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    x: Cell
+    y: Cell
+    series: str
+
+
+def draw(chart: Chart, result: Result) -> Drawing:
+    """The chart as SVG that stands alone and is the same for the same input. Raises ChartError."""
+    points, notes = _points(chart, result)
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        groups.setdefault(point.series, []).append(point)
+    if len(groups) > MAX_SERIES:
+        raise ChartError(
+            f"{chart.series} has {len(groups)} values; more than {MAX_SERIES} colours cannot be told apart. "
+            "Choose fewer in the SQL, or leave series out."
+        )
+    if chart.kind == "histogram":
+        return _histogram(chart, groups, notes)
+    if chart.kind == "bar" or (chart.kind == "line" and not _measurable(points)):
+        return _by_category(chart, groups, notes)
+    return _by_position(chart, groups, notes)
+
+
+def _points(chart: Chart, result: Result) -> tuple[list[Point], list[str]]:
+    """The rows as points, those with a missing value left out and counted."""
+    if chart.kind != "histogram" and chart.y is None:
+        raise ChartError(f"A {chart.kind} chart needs a y column. The query gives: {', '.join(result.columns)}.")
+    x = _index(result, chart.x)
+    y = x if chart.y is None or chart.kind == "histogram" else _index(result, chart.y)
+    series = None if chart.series is None else _index(result, chart.series)
+    points = [
+        Point(row[x], row[y], ALL if series is None else _name(row[series]))
+        for row in result.rows
+        if row[x] is not None and row[y] is not None
+    ]
+    if not points:
+        raise ChartError("There is nothing to draw: the query gives no row in which both x and y have a value.")
+    _check_numbers(points, chart.y or chart.x)
+    left_out = len(result.rows) - len(points)
+    notes = [f"{left_out:,} row(s) with a missing value left out"] if left_out else []
+    return points, notes if result.complete else [*notes, f"only the first {len(result.rows):,} rows of the query"]
+
+
+def _index(result: Result, column: str) -> int:
+    names = [name.casefold() for name in result.columns]
+    if column.casefold() not in names:
+        raise ChartError(f"The query gives no column {column}. It gives: {', '.join(result.columns)}.")
+    return names.index(column.casefold())
+
+
+def _check_numbers(points: Sequence[Point], column: str) -> None:
+    wrong = next((p.y for p in points if not isinstance(p.y, int | float) or not math.isfinite(p.y)), None)
+    if wrong is not None:
+        raise ChartError(f"{column} must be a number to be drawn, but it holds {spell(wrong)[:40]!r}.")
+
+
+def _name(value: Cell) -> str:
+    return "(missing)" if value is None else spell(value) or "(empty)"
+
+
+def _number(value: Cell) -> float:
+    return float(value) if isinstance(value, int | float) else moment(str(value))
+
+
+def _measurable(points: Sequence[Point]) -> bool:
+    """Whether every x has a place on a scale: all numbers, or all dates."""
+    try:
+        kinds = {isinstance(point.x, str) for point in points if _number(point.x) is not None}
+    except ValueError:
+        return False
+    return len(kinds) == 1
+
+
+def _by_category(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> Drawing:
+    """Bars, or a line over names; categories stay in the order of the query."""
+    categories = list(dict.fromkeys(_name(point.x) for points in groups.values() for point in points))
+    values = {name: _by_name(chart, points) for name, points in groups.items()}
+    if len(categories) > MAX_CATEGORIES:
+        notes = [*notes, f"only the first {MAX_CATEGORIES} of {len(categories):,} values of {chart.x}"]
+    shown = categories[:MAX_CATEGORIES]
+    series = {name: [of.get(category) for category in shown] for name, of in values.items()}
+    heights = [height for column in series.values() for height in column if height is not None]
+    low, high = min(0.0, *heights), max(0.0, *heights)
+    if chart.kind == "line":
+        low, high = min(heights), max(heights)
+    plot = Plot(chart.title, _axis(chart.x, []), _axis(chart.y, ticks(low, high, whole=_whole(heights))))
+    svg = draw_bars(plot, shown, series, lines=chart.kind == "line")
+    return Drawing(svg, len(heights), tuple(notes))
+
+
+def _by_name(chart: Chart, points: Sequence[Point]) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for point in points:
+        name = _name(point.x)
+        if name in values:
+            of = f" in {point.series}" if point.series else ""
+            raise ChartError(
+                f"There are several rows for {chart.x} = {name[:40]}{of}. Aggregate in the SQL (GROUP BY), "
+                "or name the column that tells them apart as series."
+            )
+        values[name] = _number(point.y)
+    return values
+
+
+def _by_position(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> Drawing:
+    """Points, or lines through them, where both axes are scales."""
+    everything = [point for points in groups.values() for point in points]
+    if not _measurable(everything):
+        raise ChartError(f"{chart.x} must hold numbers or dates on the x axis of a scatter chart.")
+    dates = isinstance(everything[0].x, str)
+    every = -(-len(everything) // MAX_POINTS)
+    if every > 1:
+        notes = [*notes, f"one in {every} of {len(everything):,} points, evenly chosen"]
+    series = {}
+    for name, points in groups.items():
+        pairs = [(_number(point.x), _number(point.y)) for point in points]
+        series[name] = (sorted(pairs) if chart.kind == "line" else pairs)[::every]
+    xs = [x for pairs in series.values() for x, _ in pairs]
+    ys = [y for pairs in series.values() for _, y in pairs]
+    x_axis = _date_axis(chart.x, xs) if dates else _axis(chart.x, _x_ticks(xs))
+    plot = Plot(chart.title, x_axis, _axis(chart.y, ticks(min(ys), max(ys))))
+    return Drawing(draw_points(plot, series, lines=chart.kind == "line"), len(xs), tuple(notes))
+
+
+def _x_ticks(xs: Sequence[float]) -> list[float]:
+    """A few whole numbers, such as years, are their own ticks."""
+    different = sorted(set(xs))
+    few = len(different) <= 10 and _whole(different)
+    return different if few else ticks(min(xs), max(xs), 8, whole=_whole(different))
+
+
+def _whole(values: Sequence[float]) -> bool:
+    return all(value == int(value) for value in values)
+
+
+def _histogram(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> Drawing:
+    values = {name: [_number(point.y) for point in points] for name, points in groups.items()}
+    edges = bins([value for column in values.values() for value in column])
+    counts = {name: in_bins(column, edges) for name, column in values.items()}
+    top = max(count for column in counts.values() for count in column)
+    every = -(-len(edges) // 12)
+    plot = Plot(chart.title, _axis(chart.x, edges[::every]), _axis("count", ticks(0, top, whole=True)))
+    total = sum(map(len, values.values()))
+    notes = [*notes, f"{len(edges) - 1} bins of {label(edges[1] - edges[0])}, {total:,} values"]
+    return Drawing(draw_histogram(plot, edges, counts), total, tuple(notes))
+
+
+def _axis(name: str | None, marks: Sequence[float]) -> Axis:
+    return Axis((name or "").replace("_", " "), tuple(marks), label)
+
+
+def _date_axis(name: str, xs: Sequence[float]) -> Axis:
+    low, high = min(xs), max(xs)
+    return Axis(name.replace("_", " "), tuple(moment_ticks(low, high)), lambda days: moment_text(days, high - low))

@@ -1,0 +1,139 @@
+"""What can be computed for a question: a query, its chart, and what is needed to word the result."""
+# ruff: noqa: S608 - names come from the preview, where they are identifiers; and the queries can only read
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from analyst.demo.tool_results import Column, Table
+
+
+@dataclass(frozen=True)
+class Drawing:
+    kind: Literal["bar", "line", "scatter", "histogram"]
+    x: str
+    y: str | None = None
+    series: str | None = None
+    sql: str = ""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """`groups` are the columns compared, `value` the one measured, `word` what was made of it.
+
+    `gaps` are those columns whose missing values leave rows out. `name` is that of its files, without suffix.
+    """
+
+    table: str
+    sort: Literal["count", "compare", "spread", "relation", "trend"]
+    title: str
+    sql: str
+    drawing: Drawing
+    groups: tuple[Column, ...] = ()
+    value: Column | None = None
+    word: str = ""
+    gaps: tuple[Column, ...] = ()
+    name: str = ""
+
+    @property
+    def unknown(self) -> str:
+        """A query for the number of rows left out, '' where the preview shows that there are none."""
+        absent = " OR ".join(f"{column.name} IS NULL" for column in self.gaps)
+        return f"SELECT COUNT(*) AS left_out FROM {self.table} WHERE {absent}" if absent else ""
+
+
+def count(table: Table, groups: Sequence[Column]) -> Analysis:
+    """Rows per group; a missing group is a group."""
+    keys = [_key(group) for group in groups]
+    number = f"number_of_{table.noun}"
+    share = ", ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 1) AS percent"
+    sql = (
+        f"SELECT {', '.join(keys)}, COUNT(*) AS {number}{share} FROM {table.name} "
+        f"GROUP BY {_places(groups)} ORDER BY {'1' if groups[0].is_time else f'{number} DESC'}"
+    )
+    drawing = Drawing("bar", groups[0].name, number, groups[1].name if len(groups) > 1 else None)
+    return Analysis(table.name, "count", f"Number of {table.noun} by {_and(groups)}", sql, drawing, tuple(groups))
+
+
+def compare(table: Table, value: Column, groups: Sequence[Column], function: str, word: str) -> Analysis:
+    """A measure by one or two groups, rows with anything missing left out."""
+    result = f"{word}_{value.name}"
+    names = ", ".join(group.name for group in groups)
+    order = _places(groups) if len(groups) > 1 or groups[0].is_time else f"{result} DESC"
+    sql = (
+        f"SELECT {names}, COUNT(*) AS n, ROUND({function}({value.name}), 2) AS {result} FROM {table.name} "
+        f"WHERE {_present([value, *groups])} GROUP BY {_places(groups)} ORDER BY {order}"
+    )
+    drawing = Drawing("bar", groups[0].name, result, groups[1].name if len(groups) > 1 else None)
+    title = f"{word.capitalize()} {value.phrase} by {_and(groups)}"
+    return Analysis(table.name, "compare", title, sql, drawing, tuple(groups), value, word, _gaps([value, *groups]))
+
+
+def spread(table: Table, value: Column, group: Column | None = None) -> Analysis:
+    """How the values of one measure lie."""
+    of = value.name
+    sql = (
+        f"SELECT COUNT({of}) AS n, MIN({of}) AS lowest, ROUND(QUANTILE({of}, 0.25), 2) AS first_quartile, "
+        f"ROUND(MEDIAN({of}), 2) AS median, ROUND(AVG({of}), 2) AS mean, ROUND(QUANTILE({of}, 0.75), 2) "
+        f"AS third_quartile, MAX({of}) AS highest, ROUND(STDDEV({of}), 2) AS standard_deviation FROM {table.name}"
+    )
+    few = group if group and group.distinct <= 4 else None
+    raw = f"SELECT {', '.join(column.name for column in (value, few) if column)} FROM {table.name}"
+    drawing = Drawing("histogram", of, series=few.name if few else None, sql=raw)
+    title = f"Distribution of {value.phrase}"
+    return Analysis(table.name, "spread", title, sql, drawing, (), value, "", _gaps([value]))
+
+
+def relation(table: Table, x: Column, y: Column, group: Column | None = None) -> Analysis:
+    """Two measures against each other, over all and within the groups."""
+    where = f"FROM {table.name} WHERE {_present([x, y])}"
+    numbers = f"COUNT(*) AS n, ROUND(CORR({x.name}, {y.name}), 3) AS correlation"
+    sql = f"SELECT 'all' AS rows, {numbers} {where}"
+    if group:
+        sql += f" UNION ALL SELECT * FROM (SELECT {_key(group, named=False)}, {numbers} {where} GROUP BY 1 ORDER BY 1)"
+    columns = ", ".join(column.name for column in (x, y, group) if column)
+    series = group.name if group and group.distinct <= 8 else None
+    drawing = Drawing("scatter", x.name, y.name, series, f"SELECT {columns} FROM {table.name}")
+    groups = (group,) if group else ()
+    title = f"{y.phrase.capitalize()} against {x.phrase}"
+    return Analysis(table.name, "relation", title, sql, drawing, groups, value=y, word=x.phrase, gaps=_gaps([x, y]))
+
+
+def trend(table: Table, time: Column, value: Column | None, function: str, word: str) -> Analysis:
+    """A measure, or the number of rows, over time; many dates are drawn together into months or years."""
+    shape = "" if time.type != "date" or time.distinct <= 60 else "%Y-%m" if time.distinct <= 1500 else "%Y"
+    period = {"": time.name, "%Y-%m": "month", "%Y": "year"}[shape]
+    key = f"strftime('{shape}', {time.name}) AS {period}" if shape else time.name
+    result = f"{word}_{value.name}" if value else f"number_of_{table.noun}"
+    amount = f"ROUND({function}({value.name}), 2)" if value else "COUNT(*)"
+    needed = [time, value] if value else [time]
+    sql = (
+        f"SELECT {key}, COUNT(*) AS n, {amount} AS {result} FROM {table.name} "
+        f"WHERE {_present(needed)} GROUP BY 1 ORDER BY 1"
+    )
+    title = f"{word.capitalize()} {value.phrase} by {period}" if value else f"Number of {table.noun} by {period}"
+    drawing = Drawing("line", period, result)
+    return Analysis(table.name, "trend", title, sql, drawing, (time,), value, word, _gaps(needed))
+
+
+def _key(group: Column, *, named: bool = True) -> str:
+    """A group as it is shown: missing values are named."""
+    if not group.missing:
+        return group.name
+    return f"COALESCE(CAST({group.name} AS TEXT), '(missing)'){f' AS {group.name}' if named else ''}"
+
+
+def _places(groups: Sequence[Column]) -> str:
+    return ", ".join(str(place) for place in range(1, len(groups) + 1))
+
+
+def _present(columns: Sequence[Column]) -> str:
+    return " AND ".join(f"{column.name} IS NOT NULL" for column in columns)
+
+
+def _gaps(columns: Sequence[Column]) -> tuple[Column, ...]:
+    return tuple(column for column in columns if column.missing)
+
+
+def _and(groups: Sequence[Column]) -> str:
+    return " and ".join(group.phrase for group in groups)

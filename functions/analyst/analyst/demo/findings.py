@@ -1,0 +1,100 @@
+"""Results in words. Every number is one that a query gave, or a difference or sum of such."""
+
+import re
+from dataclasses import dataclass
+
+from analyst.demo.analysis import Analysis
+from analyst.demo.tool_results import rows
+
+LISTED = 12
+SHOWN = re.compile(r"The first (\d+) are shown")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An analysis with the texts that its query, its chart and its check gave back; '' where there is none."""
+
+    analysis: Analysis
+    table: str
+    chart: str = ""
+    left_out: int = 0
+
+    def sentence(self) -> str:
+        lines = rows(self.table)
+        if not lines:
+            return f"{self.analysis.title}: no rows."
+        shown = SHOWN.search(self.table)
+        said = WORDS[self.analysis.sort](self.analysis, lines)
+        return f"Among the first {shown[1]} rows of the result: {said}" if shown else said
+
+    def caution(self) -> str:
+        if not self.left_out:
+            return ""
+        named = " or ".join(column.phrase for column in self.analysis.gaps)
+        are = "row is" if self.left_out == 1 else "rows are"
+        return f"{self.left_out} {are} left out because {named} is missing."
+
+
+def _count(analysis: Analysis, lines: list[list[str]]) -> str:
+    total = sum(int(line[-2]) for line in lines)
+    parts = [f"{_group(line[:-2])} {line[-2]} ({line[-1]}%)" for line in lines[:LISTED]]
+    noun = analysis.title.split(" by ")[0].removeprefix("Number of ")
+    by = " and ".join(group.phrase for group in analysis.groups)
+    return f"There are {total} {noun}. By {by}: {_listed(parts, lines)}."
+
+
+def _compare(analysis: Analysis, lines: list[list[str]]) -> str:
+    ordered = sorted(lines, key=lambda line: float(line[-1]))
+    low, high = ordered[0], ordered[-1]
+    parts = [f"{_group(line[:-2])} {line[-1]} (n = {line[-2]})" for line in lines[:LISTED]]
+    listed = f"{analysis.title}: {_listed(parts, lines)}."
+    if len(lines) == 1:
+        return listed
+    gap = float(high[-1]) - float(low[-1])
+    return (
+        f"{listed} It is highest for {_group(high[:-2])} and lowest for {_group(low[:-2])}, a difference of {gap:.6g}."
+    )
+
+
+def _spread(analysis: Analysis, lines: list[list[str]]) -> str:
+    number, lowest, first, median, mean, third, highest, _deviation = lines[0]
+    value = analysis.value.phrase if analysis.value else ""
+    return (
+        f"{value.capitalize()} runs from {lowest} to {highest} (n = {number}); the median is {median}, "
+        f"the mean {mean}, and the middle half lies between {first} and {third}."
+    )
+
+
+def _relation(analysis: Analysis, lines: list[list[str]]) -> str:
+    _all, number, correlation = lines[0]
+    value = analysis.value.phrase if analysis.value else ""
+    if not correlation:
+        return f"{analysis.title}: there is no correlation to compute (n = {number})."
+    size = abs(float(correlation))
+    strength = "strong" if size >= 0.7 else "moderate" if size >= 0.4 else "weak" if size >= 0.1 else "hardly any"
+    within = [f"{name} {of} (n = {n})" for name, n, of in lines[1 : LISTED + 1]]
+    groups = f" Within the groups: {', '.join(within)}." if within else ""
+    return (
+        f"The correlation of {analysis.word} and {value} is {correlation} (n = {number}): {strength}.{groups} "
+        "Going together is not yet cause and effect."
+    )
+
+
+def _trend(analysis: Analysis, lines: list[list[str]]) -> str:
+    first, last = lines[0], lines[-1]
+    top = max(lines, key=lambda line: float(line[-1]))
+    return (
+        f"{analysis.title}: {first[-1]} in {first[0]}, {last[-1]} in {last[0]}; the highest is {top[-1]} in {top[0]}."
+    )
+
+
+WORDS = {"count": _count, "compare": _compare, "spread": _spread, "relation": _relation, "trend": _trend}
+
+
+def _group(cells: list[str]) -> str:
+    return " ".join(cell or "(empty)" for cell in cells)
+
+
+def _listed(parts: list[str], lines: list[list[str]]) -> str:
+    more = f" and {len(lines) - len(parts)} more" if len(lines) > len(parts) else ""
+    return f"{'; '.join(parts)}{more}"

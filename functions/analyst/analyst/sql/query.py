@@ -1,0 +1,116 @@
+"""One read-only SQL query over tables, and its result."""
+
+import csv
+import io
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from analyst.formats.cells import Cell
+from analyst.formatting import markdown_table, spell
+from analyst.sql.aggregates import NAMES
+from analyst.sql.sandbox import open_sandbox
+from analyst.table import Table
+
+SECONDS = 10.0
+MAX_ROWS = 50_000
+MAX_CHARACTERS = 20_000_000
+SHOWN_ROWS = 100
+SHOWN_CHARACTERS = 8_000
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class QueryError(Exception):
+    """A query that was refused, failed or was stopped. The text says what to do instead."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """`columns` as the query names them; `complete` is false where the query had more rows than were kept."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    complete: bool = True
+
+
+def run_query(tables: Sequence[Table], sql: str, seconds: float = SECONDS, max_rows: int = MAX_ROWS) -> Result:
+    """The result of one SELECT, at most `max_rows` of it. Raises QueryError."""
+    try:
+        with closing(open_sandbox(tables, seconds)) as connection, closing(connection.execute(sql)) as cursor:
+            if cursor.description is None:
+                raise QueryError("There is no query in the SQL. Write one SELECT statement.")
+            columns = tuple(name for name, *_ in cursor.description)
+            rows, complete = _fetch(cursor, max_rows)
+            return Result(columns, rows, complete)
+    except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError, OverflowError) as error:
+        raise QueryError(_explain(error, tables, seconds)) from error
+
+
+def _fetch(cursor: sqlite3.Cursor, max_rows: int) -> tuple[tuple[tuple[Cell, ...], ...], bool]:
+    """Whether there are more is one row further; how many would cost the rest of the query."""
+    rows: list[tuple[Cell, ...]] = []
+    characters = 0
+    for row in cursor:
+        characters += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        if len(rows) == max_rows or characters > MAX_CHARACTERS:
+            return tuple(rows), False
+        rows.append(tuple(spell(cell) if isinstance(cell, bytes) else cell for cell in row))
+    return tuple(rows), True
+
+
+def _explain(error: Exception, tables: Iterable[Table], seconds: float) -> str:
+    """SQLite's message and what it lacks: names to choose from, the rule that was broken, the limit that was met."""
+    text = str(error).rstrip(".")
+    refused = ("not authorized", "authorization denied", "prohibited", "readonly")
+    if any(word in text for word in refused):
+        return f"Only reading is allowed: one SELECT over the tables. SQLite said: {text}"
+    if text == "interrupted":
+        return f"The query was stopped after {seconds:g} s. Make it cheaper: filter, aggregate, join on fewer rows."
+    if isinstance(error, MemoryError) or "too big" in text or "out of memory" in text:
+        return "The query needs more memory than it may have. Filter or aggregate earlier."
+    if "user-defined" in text:
+        return f"{NAMES} take numbers, and quantiles between 0 and 1. Check the column's type."
+    if text.startswith("no such function"):
+        return f"{text}. Beside SQLite's own functions there are {NAMES}."
+    if "no such column" in text or "no such table" in text or "ambiguous" in text:
+        return f"{text}. {_names(tables)}"
+    if "one statement" in text:
+        return "Send one SELECT statement at a time."
+    return f"SQL error: {text}. The dialect is SQLite's."
+
+
+def _names(tables: Iterable[Table]) -> str:
+    listed = [f"Columns of {table.name}: {', '.join(column.name for column in table.columns)}." for table in tables]
+    return " ".join(listed) or "There are no tables."
+
+
+def as_markdown(result: Result) -> str:
+    """The first rows as a Markdown table, and how many there are."""
+    if not result.rows:
+        return f"No rows. Columns: {', '.join(result.columns)}."
+    shown = list(result.rows[:SHOWN_ROWS])
+    table = markdown_table(result.columns, shown)
+    while len(table) > SHOWN_CHARACTERS and len(shown) > 1:
+        del shown[len(shown) // 2 :]
+        table = markdown_table(result.columns, shown)
+    count = f"{len(result.rows):,}" if result.complete else f"more than {len(result.rows):,}"
+    left = "" if len(shown) == len(result.rows) else f" The first {len(shown)} are shown."
+    return f"{count} row{'' if count == '1' else 's'}.{left}\n\n{table}"
+
+
+def as_csv(result: Result) -> bytes:
+    """The result as CSV in UTF-8, marked as such where spreadsheet programs would read other letters.
+
+    Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay as they are.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(map(_inert, result.columns))
+    writer.writerows([_inert(cell) for cell in row] for row in result.rows)
+    whole = text.getvalue()
+    return whole.encode("ascii" if whole.isascii() else "utf-8-sig")
+
+
+def _inert(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell

@@ -1,0 +1,89 @@
+"""An SQLite connection that can only look: no writes, no files, no functions with side effects, no endless query."""
+
+import sqlite3
+import time
+from collections.abc import Iterable
+
+from analyst.formats.cells import Type
+from analyst.sql.aggregates import add_aggregates
+from analyst.table import Table
+
+ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+# Functions that load code, reach files in some builds, or only make large or random values.
+FORBIDDEN = frozenset(
+    {
+        "load_extension",
+        "readfile",
+        "writefile",
+        "edit",
+        "fts3_tokenizer",
+        "fts5",
+        "randomblob",
+        "zeroblob",
+        "sqlite_log",
+    }
+)
+LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 1_000_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 20_000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 100_000,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+# For all of SQLite in this process, tables included: it is SQLite that has to give in, not the function.
+MEMORY = 256 * 1024**2
+OPCODES_BETWEEN_LOOKS = 20_000
+AFFINITY: dict[Type, str] = {"integer": "INTEGER", "real": "REAL", "boolean": "INTEGER", "date": "TEXT", "text": "TEXT"}
+
+
+def open_sandbox(tables: Iterable[Table], seconds: float) -> sqlite3.Connection:
+    """The tables in memory; queries end with "interrupted" after `seconds` from now, loading not counted."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"PRAGMA hard_heap_limit = {MEMORY}")
+        for table in tables:
+            _load(connection, table)
+        add_aggregates(connection)
+        # SQLite sets these up by declaring a table at first use, which the authorizer would refuse.
+        connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").fetchall()
+        _lock(connection, time.monotonic() + seconds)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _load(connection: sqlite3.Connection, table: Table) -> None:
+    columns = ", ".join(f'"{column.name}" {AFFINITY[column.type]}' for column in table.columns)
+    connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
+    marks = ", ".join("?" * len(table.columns))
+    connection.execute("BEGIN")
+    connection.executemany(f'INSERT INTO "{table.name}" VALUES ({marks})', table.rows())  # noqa: S608 - identifiers
+    connection.execute("COMMIT")
+
+
+def _lock(connection: sqlite3.Connection, end: float) -> None:
+    """The order matters: once the authorizer is there, no PRAGMA passes."""
+    connection.execute("PRAGMA query_only = ON")
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_TRUSTED_SCHEMA, False)
+    # Without these a mistyped "column" in double quotes is taken for a text, and the answer is wrong.
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, False)
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DDL, False)
+    for limit, value in LIMITS.items():
+        connection.setlimit(limit, value)
+    connection.set_authorizer(_authorize)
+    connection.set_progress_handler(lambda: time.monotonic() > end, OPCODES_BETWEEN_LOOKS)
+
+
+def _authorize(action: int, _first: str | None, second: str | None, *_: str | None) -> int:
+    """For SQLITE_FUNCTION the second argument is the function's name."""
+    if action not in ALLOWED:
+        return sqlite3.SQLITE_DENY
+    forbidden = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FORBIDDEN
+    return sqlite3.SQLITE_DENY if forbidden else sqlite3.SQLITE_OK

@@ -1,0 +1,182 @@
+"""The analyst's tools. Each call reads the files it needs afresh: the calls of a task may run on different machines."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from agentfn import Context, File, InputFile, Output, ToolError, tool
+from analyst.catalog import catalog, find, mentioned
+from analyst.charts.chart import Chart, ChartError, draw
+from analyst.formats.grid import NotATable
+from analyst.formats.table_reader import read_tables
+from analyst.report import Report, ReportError, as_html, pictures
+from analyst.report import as_markdown as report_markdown
+from analyst.sql.query import QueryError, Result, as_csv, as_markdown, run_query
+from analyst.table import Table
+from analyst.table_profile import describe
+
+PREVIEW_ROWS = 20
+SLOW_BYTES = 5_000_000
+NO_FILES = "No file is attached. Ask the user for a table: CSV, JSON lines or .xlsx."
+
+
+@tool(idempotent=True)
+def list_files(context: Context) -> Output:
+    """Lists the task's files, attached and produced, with type and size."""
+    if not context.files:
+        return Output(NO_FILES)
+    return Output("\n".join(f"- {file}" for file in context.files))
+
+
+@tool(idempotent=True)
+def preview_table(file: InputFile, context: Context, rows: int = 5) -> str:
+    """Shows what a table file holds: its name in SQL, columns, types, missing values, ranges and first rows.
+
+    Reads CSV and the like, JSON lines, JSON arrays and .xlsx workbooks (one table per sheet). Look at every table
+    before you query it: column names may have been repaired.
+
+    Args:
+        file: Name of the file.
+        rows: How many rows to show, at most 20.
+    """
+    name = catalog(info.name for info in context.files).get(file.name, "")
+    with _told():
+        tables = read_tables(file, name)
+    return "\n\n".join(describe(table, min(max(rows, 0), PREVIEW_ROWS)) for table in tables)
+
+
+@tool(idempotent=True)
+def run_sql(sql: str, context: Context, save_as: str | None = None) -> Output:
+    """Runs one SELECT in SQLite's dialect over the attached tables and shows the first 100 rows of the result.
+
+    Beside SQLite's functions: median(x), quantile(x, 0 to 1), percentile(x, 0 to 100), stddev(x), variance(x),
+    corr(x, y). They and SQL's own aggregates leave missing values (NULL) out. Dates are ISO text; true is 1. Queries
+    end after 10 seconds. Only reading is possible.
+
+    Args:
+        sql: The SELECT statement. Texts in single quotes, names in double quotes.
+        save_as: Keep the whole result as a CSV file of this name, for the user and for later queries.
+    """
+    with _told():
+        result, notes = _query(sql, context)
+    if save_as is None:
+        return Output("\n\n".join([as_markdown(result), *notes]))
+    name = _file_name(save_as, ".csv", context)
+    return Output("\n\n".join([as_markdown(result), *notes]), files=[File(name, as_csv(result), "text/csv")])
+
+
+@tool(idempotent=True)
+def make_chart(
+    kind: Literal["bar", "line", "scatter", "histogram"],
+    sql: str,
+    x: str,
+    title: str,
+    context: Context,
+    y: str | None = None,
+    series: str | None = None,
+    name: str | None = None,
+) -> Output:
+    """Draws a chart of a query's result as an SVG file that write_report can show.
+
+    Bars need one row per x (and series): aggregate in the SQL, and sort there, since bars keep its order. A histogram
+    takes raw values and finds its bins itself. Rows with a missing x or y are left out and counted.
+
+    Args:
+        kind: bar to compare categories, line for a development, scatter for two measures, histogram for a spread.
+        sql: The SELECT statement whose result is drawn. Its column names become the axis titles.
+        x: Column of the result for the x axis; the values of a histogram.
+        title: What the chart shows, in a few words.
+        y: Column of the result for the y axis; a number. Not for histograms.
+        series: Column of the result that splits the marks by colour; at most 8 values.
+        name: Name of the file; made of the title when left out.
+    """
+    with _told():
+        result, notes = _query(sql, context)
+        drawing = draw(Chart(kind, title, x, y, series), result)
+    file = _file_name(name or title, ".svg", context)
+    said = [f"{file}: {kind} chart, {drawing.marks:,} marks.", *(f"- {note}" for note in drawing.notes), *notes]
+    use = f"Show it in the report with ![{title}]({file})"
+    return Output("\n".join([*said, use]), files=[File(file, drawing.svg, "image/svg+xml")])
+
+
+@tool(idempotent=True)
+def write_report(title: str, markdown: str, context: Context) -> Output:
+    """Writes the report as report.md and as report.html, one page with the charts inside. Writing again replaces it.
+
+    Title, date and sources are added; begin with the findings. Markdown with tables; no HTML. A chart stands on a line
+    of its own as ![caption](its-file.svg).
+
+    Args:
+        title: Title of the report.
+        markdown: The report.
+    """
+    drawn = {file.name for file in context.files if file.name.endswith(".svg")}
+    unknown = [name for name in pictures(markdown) if name not in drawn]
+    if unknown:
+        raise ToolError(f"There is no chart {', '.join(unknown)}. There are: {', '.join(sorted(drawn)) or 'none yet'}.")
+    today = datetime.now(UTC)
+    report = Report(title, markdown, f"{today.day} {today:%B %Y}", _footer(context))
+    charts = {name: context.path(name).read_bytes() for name in pictures(markdown)}
+    with _told():
+        page = as_html(report, charts)
+    files = [
+        File(_file_name("report", ".md", context), report_markdown(report).encode(), "text/markdown"),
+        File(_file_name("report", ".html", context), page.encode(), "text/html"),
+    ]
+    return Output(f"Written with {len(charts)} chart(s).", files=files)
+
+
+TOOLS = [list_files, preview_table, run_sql, make_chart, write_report]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What the analyst's own modules refuse, as the model is told it."""
+    try:
+        yield
+    except (NotATable, QueryError, ChartError, ReportError) as error:
+        raise ToolError(str(error)) from error
+
+
+def _query(sql: str, context: Context) -> tuple[Result, list[str]]:
+    """The result over those tables that the SQL mentions, and what was left out."""
+    names = catalog(info.name for info in context.files)
+    if not names:
+        raise ToolError(NO_FILES)
+    wanted = mentioned(names, sql)
+    for info in context.files:
+        if info.name in wanted and info.size > SLOW_BYTES:
+            context.progress(f"Reading {info.name}")
+    found = find(wanted, context.path)
+    if not found.tables:
+        raise ToolError(" ".join(found.skipped))
+    try:
+        return run_query(found.tables, sql), [f"Left out: {reason}" for reason in found.skipped]
+    except QueryError as error:
+        raise QueryError(f"{error}{_others(names, found.tables)}") from error
+
+
+def _others(names: dict[str, str], read: tuple[Table, ...]) -> str:
+    """A mistyped table name is none of those that were read for the query."""
+    loaded = {table.name for table in read}
+    others = [name for name in names.values() if name not in loaded]
+    return f" Other tables: {', '.join(others)}." if others else ""
+
+
+def _file_name(wish: str, suffix: str, context: Context) -> str:
+    """The wished name as a plain one with the right suffix. An attached file is never replaced."""
+    stem = wish.removesuffix(suffix).lower()
+    name = re.sub(r"[^\w-]+", "-", stem).strip("-")[:60].rstrip("-") or "result"
+    produced = {file.name for file in context.produced}
+    attached = {file.name for file in context.files} - produced
+    return f"{name}{suffix}" if f"{name}{suffix}" not in attached else f"{name}-result{suffix}"
+
+
+def _footer(context: Context) -> str:
+    produced = {file.name for file in context.produced}
+    sources = [file.name for file in context.files if file.name not in produced and Path(file.name).suffix]
+    origin = f" from {', '.join(sources)}" if sources else ""
+    return f"Made by the agentfn analyst{origin}. Its numbers come from SQL queries over these files."

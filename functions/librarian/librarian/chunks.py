@@ -1,0 +1,69 @@
+"""A packet cut into pieces that a model can read at once, none across the border of two items."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from agentfn import ToolError
+from librarian.formats.content import Part
+from librarian.items import Document, Item
+from librarian.limits import LARGEST_PIECE, MOST_PIECES, PIECE
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Parts of one document that follow each other, in `text` each under the words to cite it by."""
+
+    cited: str
+    title: str
+    text: str
+
+
+def cut(documents: Iterable[Document], *, alone: bool, item: Item | None = None) -> list[Piece]:
+    """The documents, or one item of the only one, in pieces. Raises ToolError for more than can be read at once."""
+    chosen = list(documents)
+    ranges = [(document, _parts(document, item)) for document in chosen]
+    size = sum(len(part.text) for _, parts in ranges for part in parts)
+    if size > LARGEST_PIECE * MOST_PIECES // 2:
+        raise ToolError(f"That is {size:,} characters, too many to sum up at once. Name an item or a document.")
+    # Pieces end with items and pages, so they come out smaller than the limit: twice as many are allowed for.
+    limit = max(PIECE, 2 * size // MOST_PIECES)
+    return [piece for document, parts in ranges for piece in _pieces(document, parts, limit, alone=alone, item=item)]
+
+
+def marked(document: Document, parts: Iterable[Part], *, alone: bool, item: Item | None = None) -> str:
+    """The text, each part under its citation in brackets."""
+    return "\n\n".join(
+        f"[{document.cite(part.number, alone=alone, item=item)}]\n{part.text or '(no text)'}" for part in parts
+    )
+
+
+def _parts(document: Document, item: Item | None) -> Sequence[Part]:
+    parts = document.content.parts
+    return parts[item.first - 1 : item.last] if item else parts
+
+
+def _pieces(
+    document: Document, parts: Sequence[Part], limit: int, *, alone: bool, item: Item | None
+) -> Iterator[Piece]:
+    for top, group in groupby(parts, key=lambda part: item or document.item_at(part.number, top=True)):
+        for run in _runs([part for part in group if part.text], limit):
+            first, last = run[0].number, run[-1].number
+            cited = document.cite(first, last, alone=alone, item=top)
+            yield Piece(cited, top.title if top else document.name, marked(document, run, alone=alone))
+
+
+def _runs(parts: Iterable[Part], limit: int) -> Iterator[list[Part]]:
+    """Parts together as far as the limit allows; one that is longer is cut."""
+    run: list[Part] = []
+    size = 0
+    for part in parts:
+        for start in range(0, len(part.text), limit):
+            text = part.text[start : start + limit]
+            if run and size + len(text) > limit:
+                yield run
+                run, size = [], 0
+            run.append(Part(part.number, text))
+            size += len(text)
+    if run:
+        yield run

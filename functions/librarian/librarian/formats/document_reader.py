@@ -1,0 +1,70 @@
+"""A file to its content: finds out what the file is, whatever its name says."""
+
+import re
+from pathlib import Path
+
+from librarian.formats.content import Content, Unreadable
+from librarian.formats.docx import is_docx, read_docx
+from librarian.formats.html_page import read_html
+from librarian.formats.pdf import read_pdf
+from librarian.formats.plain_text import read_markdown, read_text
+from librarian.formats.text_encoding import decode
+from librarian.limits import FILE_BYTES
+
+SEND = "Send it as PDF, .docx, HTML, Markdown or plain text."
+# The first bytes of files that people take for documents, or attach by mistake.
+SIGNATURES = (
+    (
+        b"\xd0\xcf\x11\xe0",
+        "it is an old Office file or is locked with a password",
+        "Save it as .docx or PDF without one.",
+    ),
+    (b"{\\rtf", "it is a rich text file (.rtf)", "Save it as .docx or PDF."),
+    (b"\x89PNG", "it is a picture", "Run text recognition (OCR) over it and send the result."),
+    (b"\xff\xd8\xff", "it is a picture", "Run text recognition (OCR) over it and send the result."),
+    (b"GIF8", "it is a picture", "Run text recognition (OCR) over it and send the result."),
+    (b"II*\0", "it is a picture", "Run text recognition (OCR) over it and send the result."),
+    (b"MM\0*", "it is a picture", "Run text recognition (OCR) over it and send the result."),
+    (b"\x1f\x8b", "it is compressed", "Unpack it first."),
+    (b"7z\xbc\xaf", "it is compressed", "Unpack it first."),
+    (b"Rar!", "it is compressed", "Unpack it first."),
+)
+HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+PAGES = frozenset({".html", ".htm", ".xhtml"})
+MARKDOWN = frozenset({".md", ".markdown", ".mdown"})
+PDF_WITHIN = 1024  # bytes: some mail programs put lines before the file
+
+
+def check_size(size: int) -> None:
+    if size > FILE_BYTES:
+        raise Unreadable(f"it is larger than {FILE_BYTES // 1_000_000} MB", "Send a part of it.")
+
+
+def read_content(raw: bytes, suffix: str) -> Content:
+    """What is in a file. `suffix` only tells Markdown and HTML from plain text. Raises Unreadable."""
+    check_size(len(raw))
+    if not raw.strip():
+        raise Unreadable("it is empty", SEND)
+    if b"%PDF-" in raw[:PDF_WITHIN]:
+        return read_pdf(raw)
+    for signature, cause, remedy in SIGNATURES:
+        if raw.startswith(signature):
+            raise Unreadable(cause, remedy)
+    if raw.startswith(b"PK\x03\x04"):
+        if not is_docx(raw):
+            raise Unreadable("it is an archive or an Office file other than .docx", SEND)
+        return read_docx(raw)
+    return _text(raw, suffix.lower())
+
+
+def suffix_of(name: str) -> str:
+    return Path(name).suffix
+
+
+def _text(raw: bytes, suffix: str) -> Content:
+    text = decode(raw, html=suffix in PAGES or b"<html" in raw[:PDF_WITHIN].lower())
+    if text is None:
+        raise Unreadable("it is no text, and no format that is known here", SEND)
+    if suffix in PAGES or HTML.match(text[:4096]):
+        return read_html(text)
+    return read_markdown(text) if suffix in MARKDOWN else read_text(text)

@@ -1,0 +1,132 @@
+"""The web application: the sdk's routes, who may take them, and the card."""
+
+from collections.abc import Iterable
+
+from a2a.auth.user import User
+from a2a.server.context import ServerCallContext
+from a2a.server.routes import create_jsonrpc_routes
+from a2a.server.routes.common import DefaultServerCallContextBuilder
+from a2a.server.routes.rest_routes import create_rest_routes
+from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+from botocore.exceptions import BotoCoreError, ClientError
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agentfn.a2a.card.card_builder.card_endpoint import Cards
+from agentfn.a2a.card.card_builder.card_signature import JWKS_PATH
+from agentfn.a2a.cors import with_cors
+from agentfn.a2a.file_links import agent_address
+from agentfn.a2a.request_handler import AgentRequests
+from agentfn.a2a.wire.protocol_middleware.protocol_middleware import Wire
+from agentfn.a2a.wire.protocol_middleware.v0_3_routes import old_routes
+from agentfn.agent import Agent
+from agentfn.auth.authenticator import Door, Refused
+from agentfn.errors import AgentfnError
+from agentfn.settings import Settings
+from agentfn.telemetry import logger
+
+OLD_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
+HEALTH_PATHS = ("/health", "/healthz")
+MCP_PATH = "/mcp"
+LONGEST_HEAD = 16 * 1024  # characters of all headers; API Gateway lets 10,240 bytes through
+PUBLIC = frozenset({AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH, JWKS_PATH, *HEALTH_PATHS})
+
+
+class CallContexts(DefaultServerCallContextBuilder):
+    """What the request handler is told of a request: who sent it, and how long Lambda gives it."""
+
+    def build(self, request: Request) -> ServerCallContext:
+        context = super().build(request)
+        context.state["lambda"] = request.scope["aws.context"]
+        context.state["path"] = request.url.path
+        context.state["address"] = request.scope["aws.event"]["agentfn.address"]
+        context.state["no_history"] = request.scope.get("agentfn.no_history", False)
+        return context
+
+    def build_user(self, request: Request) -> User:
+        caller: User = request.scope["agentfn.auth.identity"]
+        return caller
+
+
+class Guard:
+    """Lets a request through that is public or whose caller is known; refuses one that is too large.
+
+    `max_body` is in bytes.
+    """
+
+    def __init__(self, app: ASGIApp, door: Door, max_body: int) -> None:
+        self._app = app
+        self._door = door
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = await self._refusal(scope, headers)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        agent_address.set(scope["aws.event"]["agentfn.address"])
+        await self._app(scope, receive, send)
+
+    async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
+        if (length := sum(len(name) + len(value) for name, value in headers.items())) > LONGEST_HEAD:
+            return JSONResponse({"error": f"The headers have {length:,} characters; {LONGEST_HEAD:,} are allowed"}, 431)
+        if scope["path"] in PUBLIC and scope["method"] in ("GET", "HEAD"):
+            return None
+        try:
+            caller = await self._door.identify(headers, scope["aws.event"]["requestContext"])
+        except Refused as refused:
+            return JSONResponse({"error": str(refused)}, refused.status, {"WWW-Authenticate": refused.challenge})
+        except (AgentfnError, BotoCoreError, ClientError):
+            logger.exception("callers cannot be told apart")
+            return JSONResponse({"error": "Callers cannot be checked at the moment; the agent's log says why."}, 503)
+        if caller is None:
+            scheme = self._door.scheme
+            return JSONResponse({"error": scheme.advice}, 401, {"WWW-Authenticate": scheme.challenge})
+        scope["agentfn.auth.identity"] = caller
+        size = len((scope["aws.event"].get("body") or "").encode())  # headers may say what they like
+        return _too_large(scope["path"], size, self._max_body) if size > self._max_body else None
+
+
+def web_app(
+    agent: Agent,
+    requests: AgentRequests,
+    door: Door,
+    settings: Settings,
+    cards: Cards,
+    tools: ASGIApp | None = None,
+    files: Iterable[Route] = (),
+) -> ASGIApp:
+    """To be called with Lambda's context in `scope["aws.context"]`, and in `scope["aws.event"]` the event with the
+    agent's public URL as `agentfn.address`. `tools` is the MCP server, `files` are the doors for files.
+    """
+    app = FastAPI(title=agent.name, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    contexts = CallContexts()
+    app.routes.extend(Route(path, cards.card) for path in (AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH))
+    if cards.signed:
+        app.routes.append(Route(JWKS_PATH, cards.keys))
+    app.routes.extend(Route(path, _health) for path in HEALTH_PATHS)
+    if tools is not None:
+        app.routes.append(Route(MCP_PATH, tools, methods=["POST"]))
+    app.routes.extend(files)
+    app.routes.extend(create_jsonrpc_routes(requests, "/", contexts, enable_v0_3_compat=True))
+    app.routes.extend(old_routes(requests, contexts))
+    app.routes.extend(create_rest_routes(requests, contexts, enable_v0_3_compat=True))
+    return with_cors(Guard(Wire(app, settings.streaming), door, settings.max_body_size), settings)
+
+
+async def _health(_: Request) -> JSONResponse:
+    return JSONResponse({"status": "ok"})
+
+
+def _too_large(path: str, size: int, limit: int) -> JSONResponse:
+    text = f"Payload too large: {size:,} bytes; {limit:,} are allowed"
+    if path not in ("/", MCP_PATH):
+        return JSONResponse({"error": {"code": 413, "status": "INVALID_ARGUMENT", "message": text}}, 413)
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": text}}
+    return JSONResponse(error, 413 if path == MCP_PATH else 200)

@@ -1,0 +1,98 @@
+"""The agent's card: what it is, what it can, how it is reached. It says only what is wired."""
+
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    HTTPAuthSecurityScheme,
+    OpenIdConnectSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
+from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
+
+from agentfn.agent import Agent, Skill
+from agentfn.auth.authenticator import Scheme
+
+DEFAULT_SKILL_TAGS = ("agent",)
+
+
+def build_card(agent: Agent, scheme: Scheme, *, streaming: bool, push: bool, extended: bool = False) -> AgentCard:
+    """The card without its interfaces, whose address depends on the request.
+
+    `scheme` is how callers prove who they are, `streaming` whether the front door can stream, `push` whether it
+    sends push notifications. An `extended` one names the skills too that are not public.
+    """
+    skills = [skill for skill in agent.skills if extended or skill.public]
+    card = AgentCard(
+        name=agent.name,
+        description=agent.description,
+        version=agent.version,
+        capabilities=AgentCapabilities(
+            streaming=streaming, push_notifications=push, extended_agent_card=has_more_to_tell(agent, scheme)
+        ),
+        default_input_modes=list(agent.input_modes),
+        default_output_modes=list(agent.output_modes),
+        skills=[_skill(skill) for skill in skills or [_only_skill(agent)]],
+    )
+    if (security := _security(scheme)) is not None:
+        card.security_schemes[scheme.name].CopyFrom(security)
+        scopes = StringList(list=scheme.scopes)
+        card.security_requirements.append(SecurityRequirement(schemes={scheme.name: scopes}))
+    return card
+
+
+def has_more_to_tell(agent: Agent, scheme: Scheme) -> bool:
+    """Whether known callers are told of skills that others are not. Where nobody is known, nobody is."""
+    return scheme.name != "none" and any(not skill.public for skill in agent.skills)
+
+
+def card_at(card: AgentCard, url: str) -> AgentCard:
+    """The card as it is to be read by whoever came by `url`, the agent's public address."""
+    placed = AgentCard()
+    placed.CopyFrom(card)
+    for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON):
+        for version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3):
+            interface = AgentInterface(url=url, protocol_binding=binding.value, protocol_version=version)
+            placed.supported_interfaces.append(interface)
+    return placed
+
+
+def _security(scheme: Scheme) -> SecurityScheme | None:
+    """How callers prove who they are, in the protocol's words; None where everyone may call."""
+    match scheme.name:
+        case "bearer":
+            bearer = HTTPAuthSecurityScheme(scheme="bearer", description="A token that the agent's operator gives out.")
+            return SecurityScheme(http_auth_security_scheme=bearer)
+        case "jwt" if scheme.discovery:  # it tells a client where to get a token, too
+            oidc = OpenIdConnectSecurityScheme(open_id_connect_url=scheme.discovery, description=scheme.advice)
+            return SecurityScheme(open_id_connect_security_scheme=oidc)
+        case "jwt":
+            signed = HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT", description=scheme.advice)
+            return SecurityScheme(http_auth_security_scheme=signed)
+        case "iam":
+            # The protocol has no type for AWS signatures. API Gateway's own exports say "API key in Authorization",
+            # which a client that does not know better takes for a text to be sent as it is. In HTTP's terms the header
+            # has a scheme, of this name: IANA does not list it, but a client that does not know it stops here.
+            aws = HTTPAuthSecurityScheme(
+                scheme="AWS4-HMAC-SHA256", description="AWS Signature Version 4, for the service execute-api."
+            )
+            return SecurityScheme(http_auth_security_scheme=aws)
+    return None
+
+
+def _skill(skill: Skill) -> AgentSkill:
+    return AgentSkill(
+        id=skill.id,
+        name=skill.name,
+        description=skill.description,
+        tags=list(skill.tags or DEFAULT_SKILL_TAGS),
+        examples=list(skill.examples),
+    )
+
+
+def _only_skill(agent: Agent) -> Skill:
+    """A card must name a skill; an agent that declares none is good at what it is described as."""
+    return Skill(id=agent.name, name=agent.name, description=agent.description)

@@ -1,0 +1,74 @@
+"""The files of a message: sent with it, fetched from an address, or uploaded before."""
+
+import asyncio
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from a2a.types import Part
+from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
+
+from agentfn.a2a.files.upload_parts import is_upload, uploaded
+from agentfn.a2a.media_types import check_file
+from agentfn.errors import FileRefused
+from agentfn.files import Fetcher, Upload, Uploads, fetch_source, sanitize_file_name
+from agentfn.settings import Settings
+from agentfn.tools import File
+
+Numbered = tuple[int, Part]  # a part, and its number as the caller counts them
+
+
+async def read_files(
+    sent: Iterable[Numbered], modes: Sequence[str], settings: Settings, uploads: Uploads
+) -> list[File | Upload]:
+    """In the order of the message; what is at an address is fetched, all of it within AGENTFN_FETCH_SECONDS.
+
+    What was uploaded stays where it is, and has a limit of its own. Raises InvalidParamsError, and for a file that is
+    not among the agent's `modes` ContentTypeNotSupportedError.
+    """
+    files: list[File | Upload] = []
+    left = settings.max_files_size
+    try:
+        async with asyncio.timeout(settings.fetch_seconds):
+            for number, part in sent:
+                if is_upload(part):
+                    files.append(await uploaded(part, number, uploads, settings))
+                else:
+                    files.append(await _file(part, number, settings, left))
+                    left -= files[-1].size
+                check_file(files[-1].content_type, files[-1].name, number, modes)
+    except TimeoutError:
+        raise InvalidParamsError(
+            f"part {number}: the files of the message did not come within {settings.fetch_seconds:g} s"
+        ) from None
+    return files
+
+
+async def _file(part: Part, number: int, settings: Settings, left: int) -> File:
+    """`left` is how many bytes the message's files may still have."""
+    limit = min(settings.max_file_size, left)
+    together = f"; all files of a message may have {settings.max_files_size:,} together"
+    try:
+        file = (
+            _sent(part, number) if part.WhichOneof("content") == "raw" else await _found(part, number, limit, settings)
+        )
+        if file.size > limit:
+            raise FileRefused(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
+    except FileRefused as error:
+        raise InvalidParamsError(f"part {number}: {error}{together if left < settings.max_file_size else ''}") from None
+    return file
+
+
+def _sent(part: Part, number: int) -> File:
+    name = sanitize_file_name(part.filename, f"file-{number}")
+    if not part.raw:
+        raise FileRefused(f"the file {name} is empty")
+    return File(name, part.raw, part.media_type)
+
+
+async def _found(part: Part, number: int, limit: int, settings: Settings) -> File:
+    if not part.url.lower().startswith(("data:", "http://", "https://")):
+        raise ContentTypeNotSupportedError(
+            f"part {number}: only http(s) addresses, data: URIs and uploads are read; or send the file's content"
+        )
+    file = await fetch_source(part.url, Fetcher.of(settings), name=part.filename, limit=limit)
+    return dataclasses.replace(file, media_type=part.media_type or file.media_type)

@@ -1,0 +1,42 @@
+"""Which earlier tasks a message is to be read with."""
+
+from collections.abc import Sequence
+
+from a2a.types import Message
+from a2a.utils.errors import InvalidParamsError
+
+from agentfn.a2a.inbound_message import LONGEST_ID
+from agentfn.runs.context_memory import RelatedTasks, find_related_tasks
+from agentfn.runs.runner import Runner
+
+MOST_REFERENCES = 10
+NO_TASK = "reference_task_ids: there is no such task: {id}"
+
+
+async def recalled(runner: Runner, owner: str, message: Message) -> RelatedTasks:
+    """The tasks that it refers to, and where it begins a new one, those of its conversation. An executor gets none.
+
+    Raises InvalidParamsError for a reference that leads to nothing, or to another caller's task: both read the same.
+    """
+    _check(message.reference_task_ids)
+    if runner.engine is not None:
+        return RelatedTasks()
+    context_id = message.context_id if runner.settings.memory_chars and not message.task_id else ""
+    own = {message.task_id} if message.task_id else set()
+    referred = [task_id for task_id in message.reference_task_ids if task_id not in own]
+    earlier = await find_related_tasks(runner.tasks, owner, context_id, referred)
+    found = {head.task.id for head in earlier.referenced}
+    for task_id in referred:
+        if task_id not in found:
+            raise InvalidParamsError(NO_TASK.format(id=task_id))
+    return earlier
+
+
+def _check(ids: Sequence[str]) -> None:
+    if len(ids) > MOST_REFERENCES:
+        raise InvalidParamsError(f"reference_task_ids has {len(ids)} ids; {MOST_REFERENCES} are allowed")
+    for task_id in ids:
+        if len(task_id) > LONGEST_ID:
+            raise InvalidParamsError(
+                f"reference_task_ids has an id of {len(task_id)} characters; {LONGEST_ID} are allowed"
+            )

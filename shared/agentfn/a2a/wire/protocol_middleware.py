@@ -1,0 +1,148 @@
+"""The protocol's requests and answers as JSON, at the edge of the sdk's routes.
+
+What the sdk would read over is found here, numbers go through it undamaged, and each dialect's answers are whole.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from a2a.server.jsonrpc_models import JSONParseError
+from a2a.server.request_handlers.response_helpers import build_error_response
+from a2a.utils.constants import VERSION_HEADER
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import A2AError, UnsupportedOperationError, VersionNotSupportedError
+from google.protobuf.json_format import ParseError
+from packaging.version import InvalidVersion, Version
+from starlette.datastructures import Headers, QueryParams
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agentfn.a2a.task_streams import NO_STREAMS
+from agentfn.a2a.wire.protocol_middleware import file_parts, v0_3
+from agentfn.a2a.wire.protocol_middleware.strict_json import Unreadable, read, write
+from agentfn.json_numbers import exact
+
+PATH = re.compile(r"/|(/[^/]+)?/(message:(send|stream)|tasks(/.*)?)")
+WITH_BODY = (":send", ":stream", "/pushNotificationConfigs")  # ends of paths that JSON is sent to
+SPOKEN = {0: "0.3", 1: "1.0"}  # by major version
+EVENT = re.compile(rb"^data: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Wire:
+    """Around the sdk's routes; what is not the protocol's passes by. `streams` says whether the agent does."""
+
+    app: ASGIApp
+    streams: bool = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"] if scope["type"] == "http" else ""
+        if not PATH.fullmatch(path):
+            await self.app(scope, receive, send)
+            return
+        asked, query = None, QueryParams(scope["query_string"])
+        try:
+            if scope["method"] == "POST" and (path == "/" or path.endswith(WITH_BODY)):
+                asked, sent = read(await _whole(receive))
+                file_parts.check(asked)
+                receive = _again(sent, receive)
+            version = _version(Headers(scope=scope), query)
+            v0_3.check(path, asked, query, version)
+            if not self.streams and v0_3.method_of(asked) in v0_3.STREAMING:
+                raise UnsupportedOperationError(NO_STREAMS)  # the sdk would say so in a stream
+        except (A2AError, Unreadable) as error:
+            await _refusal(path, asked, error)(scope, receive, send)
+            return
+        said = (b"a2a-version", version.encode())
+        headers = [header for header in scope["headers"] if header[0].lower() != said[0]]
+        history = v0_3.asks_no_history(path, asked, query)
+        scope = {**scope, "headers": [*headers, said] if version else headers, "agentfn.no_history": history}
+        await self.app(scope, receive, Answer(send, asked).tell)
+
+
+class Answer:
+    """Passes an answer on, its numbers as they were sent. JSON is held back until it is whole.
+
+    Lines of server-sent events end with LF: readers that split by hand miss CRLF, which the sdk writes.
+    """
+
+    def __init__(self, send: Send, asked: Any) -> None:
+        self._send = send
+        self._asked = asked
+        self._kind = ""
+        self._start: Message = {}
+        self._body = b""
+
+    async def tell(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._start = message
+            self._kind = Headers(raw=message["headers"]).get("content-type", "").partition(";")[0]
+        elif self._kind == "text/event-stream":
+            events = message.get("body", b"").replace(b"\r\n", b"\n")
+            message = {**message, "body": EVENT.sub(self._event, events)}
+        if not self._kind.endswith("json"):
+            await self._send(message)
+        elif message["type"] == "http.response.body":
+            self._body += message.get("body", b"")
+            if not message.get("more_body"):
+                await self._tell_whole()
+
+    async def _tell_whole(self) -> None:
+        body = self._exact(self._body) if self._body else b""
+        headers = [header for header in self._start["headers"] if header[0].lower() != b"content-length"]
+        length = (b"content-length", str(len(body)).encode())
+        await self._send({**self._start, "headers": [*headers, length]})
+        await self._send({"type": "http.response.body", "body": body})
+
+    def _event(self, line: re.Match[bytes]) -> bytes:
+        return b"data: " + self._exact(line[1])
+
+    def _exact(self, answer: bytes) -> bytes:
+        return write(v0_3.complete(self._asked, exact(json.loads(answer))))
+
+
+def _version(headers: Headers, query: QueryParams) -> str:
+    """What the client says that it speaks: in a header, or in the address; nothing where it says nothing.
+
+    Raises VersionNotSupportedError.
+    """
+    version = (headers.get(VERSION_HEADER) or query.get(VERSION_HEADER) or "").strip()
+    try:
+        spoken = not version or Version(version).major in SPOKEN
+    except InvalidVersion:
+        spoken = False
+    if not spoken:
+        raise VersionNotSupportedError(
+            f"A2A-Version {version[:40]!r} is not spoken here; {' and '.join(SPOKEN.values())} are"
+        )
+    return version
+
+
+async def _whole(receive: Receive) -> bytes:
+    body = b""
+    while (message := await receive())["type"] == "http.request":
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    return body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    unread = [body]
+
+    async def again() -> Message:
+        return {"type": "http.request", "body": unread.pop()} if unread else await receive()
+
+    return again
+
+
+def _refusal(path: str, asked: Any, error: A2AError | Unreadable) -> JSONResponse:
+    if path == "/":
+        number = asked.get("id") if isinstance(asked, dict) else None
+        known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+        wrong = JSONParseError(message=f"Parse error: {error}") if isinstance(error, Unreadable) else error
+        return JSONResponse(build_error_response(known, wrong))
+    payload = build_rest_error_payload(ParseError(str(error)) if isinstance(error, Unreadable) else error)
+    return JSONResponse(payload, payload["error"]["code"])

@@ -1,0 +1,214 @@
+"""How the parts are put together. boto3 is imported, and each client made, when it is first needed."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentfn.a2a.card.card_builder.signing_keys import KeyRing
+from agentfn.agent import Agent
+from agentfn.auth.authenticator import Door, OpenDoor
+from agentfn.auth.bearer import BearerTokens
+from agentfn.auth.iam import SignedRequests
+from agentfn.errors import ConfigurationError
+from agentfn.files import Bucket
+from agentfn.loop import LoopLimits
+from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES, RetryPolicy
+from agentfn.models import Model
+from agentfn.models.choosing import opening
+from agentfn.runs.executor_engine import ExecutorEngine
+from agentfn.runs.runner import Runner
+from agentfn.runs.sweep import Sweep
+from agentfn.runs.work_queue import DeadLetterQueue, PushJob, WorkQueue
+from agentfn.settings import Settings
+from agentfn.store import Head, Table, Tasks
+from agentfn.store.payload_codec import Payloads
+from agentfn.telemetry import logger
+from agentfn.tools import ToolRegistry
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+    from agentfn.auth.jwks import Fetch
+    from agentfn.auth.jwt import SignedTokens
+    from agentfn.mcp import McpServer
+
+SOON = 1.0  # seconds
+NO_MODEL = (
+    "no model: set AGENT_MODEL, for example AGENT_MODEL=anthropic/claude-sonnet-4-5 with AGENT_MODEL_API_KEY, or "
+    "AGENT_MODEL=bedrock/<model id> with the function's role"
+)
+
+
+def runner_for(agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> Runner:
+    """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
+    if LIFECYCLE_TOOL_NAMES & {tool.name for tool in agent.registry}:
+        from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
+
+        ToolRegistry([*LIFECYCLE_TOOLS, *agent.registry])  # which says what is wrong
+    bucket = Bucket(_s3, settings.bucket, settings.link_seconds)
+    table = Table(lambda: client("dynamodb"), settings.table)
+    tasks = Tasks(table, Payloads(bucket), agent.name, settings.task_days)
+    queue = WorkQueue(lambda: client("sqs"), settings.queue_url)
+    tasks.announce = functools.partial(_announce, queue, tasks.clock)
+    return Runner(
+        agent=agent,
+        settings=settings,
+        tasks=tasks,
+        bucket=bucket,
+        queue=queue,
+        get_model=functools.cache(model_for(agent, settings) if executor is None else _no_model),
+        limits=limits_of(settings),
+        limiter=ConcurrencyLimiter(settings.max_process_tools),
+        engine=executor,
+        get_router_model=router_for(agent, settings) if executor is None else None,
+    )
+
+
+async def _announce(queue: WorkQueue, clock: Callable[[], float], head: Head) -> None:
+    """Before the write that it is for, which it waits for a moment."""
+    await queue.send(PushJob(head.owner, head.task.id, head.version, clock()), SOON)
+
+
+def sweep_for(runner: Runner) -> Sweep:
+    url = runner.settings.dead_letters_url
+    return Sweep(runner, DeadLetterQueue(lambda: client("sqs"), url) if url else None)
+
+
+def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
+    """The agent's own model of that name, else that of the door which fits the name, or is asked for.
+
+    Raises ConfigurationError where there is no such door.
+    """
+    name, base = settings.agent_model, settings.agent_model_api_base
+    if not name:
+        raise ConfigurationError(NO_MODEL)
+    if name in agent.models:
+        logger.info("model %s of the agent's own", name)
+        return agent.models[name]
+    if "/" not in name and not base and settings.agent_model_door == "auto":
+        own = ", ".join(agent.models) or "none of its own"
+        logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
+    return opening(name, door=settings.agent_model_door, key=_model_key(settings), base=base)
+
+
+def router_for(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
+    """What chooses among the agent's skills: a model of its own of that name, or another. None where nothing does.
+
+    Without a key of its own it gets the agent's model's.
+    """
+    name = settings.router_llm_model
+    if not name or len(agent.skills) < 2:
+        return None
+    if name in agent.models:
+        return functools.cache(agent.models[name])
+    own = settings.router_llm_api_key
+    key = own.get_secret_value if own else _model_key(settings)
+    return functools.cache(opening(name, key=key, base=settings.router_llm_api_base))
+
+
+def door_for(agent: Agent, settings: Settings, fetch: "Fetch | None" = None) -> Door:
+    """Raises ConfigurationError where the packages for AGENTFN_AUTH=jwt are missing. `fetch` gets the issuer's keys."""
+    match settings.auth:
+        case "none":
+            logger.warning("AGENTFN_AUTH=none: agent %s answers everyone", agent.name)
+            return OpenDoor()
+        case "iam":
+            return SignedRequests(sessions=settings.iam_sessions)
+        case "jwt":
+            return _signed_tokens(settings, fetch)
+        case "bearer":
+            if settings.tokens is not None:
+                return BearerTokens(settings.tokens.get_secret_value)
+            return BearerTokens(functools.partial(_secret, settings.tokens_secret or ""))
+
+
+def _signed_tokens(settings: Settings, fetch: "Fetch | None") -> "SignedTokens":
+    from agentfn.auth.jwks import KeySet, discovery_of, fetch_https
+    from agentfn.auth.jwt import SignedTokens, Terms
+
+    issuer, url = settings.jwt_issuer or "", settings.jwt_jwks_url
+    terms = Terms(issuer, settings.jwt_audience or "", settings.jwt_claim, tuple(settings.jwt_scopes.split()))
+    return SignedTokens(terms, KeySet(issuer, url, fetch or fetch_https), "" if url else discovery_of(issuer))
+
+
+def keys_for(settings: Settings) -> KeyRing | None:
+    """What the card is signed with. Raises ConfigurationError for a key that is of no use, or without the packages."""
+    if settings.signing_key is not None:
+        ring = KeyRing(settings.signing_key.get_secret_value, "AGENTFN_SIGNING_KEY")
+        ring.load()
+        return ring
+    if settings.signing_secret:
+        return KeyRing(functools.partial(_secret, settings.signing_secret), "AGENTFN_SIGNING_SECRET")
+    return None
+
+
+def tools_for(runner: Runner) -> "McpServer | None":
+    """The MCP server, where it is switched on. Raises ConfigurationError where its packages are missing."""
+    if not runner.settings.mcp:
+        return None
+    if runner.engine is not None:
+        logger.warning("AGENTFN_MCP is on, but agent %s has an executor, which has no use for tools", runner.agent.name)
+        return None
+    from agentfn.mcp import McpServer
+
+    return McpServer(runner)
+
+
+def limits_of(settings: Settings) -> LoopLimits:
+    tools = ToolLimits(
+        timeout_seconds=settings.tool_seconds,
+        wait_seconds=settings.tool_wait_seconds,
+        max_argument_chars=settings.max_argument_chars,
+        max_output_chars=settings.max_output_chars,
+        max_parallel_calls=settings.max_parallel_tools,
+    )
+    patience = RetryPolicy(settings.model_seconds, settings.model_retries)
+    return LoopLimits(
+        max_steps=settings.max_steps,
+        max_total_tokens=settings.max_tokens,
+        max_cost=settings.max_cost,
+        max_history_chars=settings.max_history_chars,
+        max_history_tokens=settings.max_history_tokens,
+        max_repeats=settings.max_repeats,
+        max_retry_prompts=settings.max_nudges,
+        retry_policy=patience,
+        tools=tools,
+    )
+
+
+@functools.cache
+def client(service: str) -> Any:
+    """The process's one client of an AWS service. Timeouts are short: the services are next door.
+
+    `client.cache_clear()` has all of them made anew.
+    """
+    import boto3
+    from botocore.config import Config
+
+    retries: Any = {"mode": "standard", "total_max_attempts": 4}
+    config = Config(connect_timeout=3, read_timeout=10, retries=retries, tcp_keepalive=True)
+    if service == "s3":
+        # SigV4 on a regional host: boto3 by itself still signs links the old way in some regions.
+        config = config.merge(Config(signature_version="s3v4", s3={"addressing_style": "virtual"}, read_timeout=60))
+    return boto3.client(service, config=config)  # type: ignore[call-overload]
+
+
+def _s3() -> "S3Client":
+    return client("s3")  # type: ignore[no-any-return]
+
+
+def _model_key(settings: Settings) -> Callable[[], str | None]:
+    if settings.agent_model_api_key is not None:
+        return settings.agent_model_api_key.get_secret_value
+    if settings.agent_model_secret:
+        return functools.cache(functools.partial(_secret, settings.agent_model_secret))
+    return lambda: None
+
+
+def _secret(arn: str) -> str:
+    return str(client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])
+
+
+def _no_model() -> Model:
+    raise ConfigurationError("an agent that is served with an executor has no model of agentfn's")

@@ -1,0 +1,124 @@
+"""The files of one task in one run: in the bucket, and in the run's own folder as far as they were needed."""
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+from agentfn.errors import ToolError
+from agentfn.files.bucket import Bucket
+from agentfn.files.upload_store import Upload
+from agentfn.tools import File, FileInfo, FileLink, FileRecord, Origin
+from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
+from agentfn.tools.workspaces.file_records import find_file, unique_file_name
+
+NO_ROOM = (
+    "{name} has {size:,} bytes, and the disk that tools work on has {free:,} left: it cannot be opened. "
+    "The agent's operator can give the function more ephemeral storage"
+)
+
+
+class TaskFiles:
+    """A `Workspace`. As a context manager it removes the run's folder. `prefix` is the task's folder in the bucket.
+
+    Tools of one turn share it, each in its own thread.
+    """
+
+    def __init__(self, bucket: Bucket, prefix: str, records: Iterable[FileRecord] = ()) -> None:
+        self._bucket = bucket
+        self._prefix = prefix
+        self._records = {record.name: record for record in records}
+        self._temporary = tempfile.TemporaryDirectory(prefix="task-", ignore_cleanup_errors=True)
+        self._lock = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}  # by key: one thread fetches a file, others wait for it
+        self._closed = False
+        self.folder.mkdir()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        with self._lock:  # a thread that was left behind makes no new files in it
+            self._closed = True
+        self._temporary.cleanup()
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._temporary.name) / "work"
+
+    @property
+    def records(self) -> tuple[FileRecord, ...]:
+        return tuple(self._records.values())
+
+    @property
+    def files(self) -> tuple[FileRecord, ...]:
+        return self.records
+
+    @property
+    def produced(self) -> tuple[FileInfo, ...]:
+        return tuple(record for record in self.records if record.origin == "produced")
+
+    def local_path(self, name: str) -> Path:
+        record = find_file(self._records, name)
+        path = Path(self._temporary.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
+        with self._lock:
+            turn = self._turns.setdefault(record.key, threading.Lock())
+        with turn:  # and not that of all files: the run can end while a large one is fetched
+            if self._closed or not path.exists():
+                self._fetch(record, path)
+        return path
+
+    def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
+        return self._store(file, "hidden" if hidden else "produced")
+
+    def add_link(self, link: FileLink) -> FileInfo:
+        with self._lock:
+            name = unique_file_name(self._records, sanitize_file_name(link.name), "produced")
+            kind = sanitize_media_type(link.media_type or File(name, b"").content_type)
+            self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
+            return self._records[name]
+
+    def attach(self, file: File | Upload) -> FileRecord:
+        """A file that came with a message, or before it. Raises StorageError for an upload that is gone."""
+        return self._store(file, "attached")
+
+    def _fetch(self, record: FileRecord, path: Path) -> None:
+        with self._lock:
+            self._check_open()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            free = shutil.disk_usage(path.parent).free
+        if record.size > free:
+            raise ToolError(NO_ROOM.format(name=record.name, size=record.size, free=free))
+        partial = path.with_name(".partial")
+        try:
+            self._bucket.download(record.key, partial)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            self._check_open()
+            raise ToolError(NO_ROOM.format(name=record.name, size=record.size, free=free)) from error
+        with self._lock:
+            self._check_open()
+            partial.replace(path)
+
+    def _store(self, file: File | Upload, origin: Origin) -> FileRecord:
+        size, kind = file.size, sanitize_media_type(file.content_type)
+        key = f"{self._prefix}{origin}/{uuid4().hex}"
+        with self._lock:
+            self._check_open()
+            name = unique_file_name(self._records, sanitize_file_name(file.name), origin)
+        if isinstance(file, Upload):
+            self._bucket.copy(file.held, key, kind, name)
+        else:
+            self._bucket.put(key, file.content, kind, name)
+        record = FileRecord(name, kind, size, origin, key)
+        with self._lock:
+            self._records[name] = record
+        return record
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ToolError("the run that this call belonged to is over")

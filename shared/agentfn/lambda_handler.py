@@ -1,0 +1,168 @@
+"""An agent as a Lambda handler."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from mangum import Mangum
+from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
+
+from agentfn.a2a import AgentRequests, Cards, Delivering, Notary, Pushing, file_routes, web_app
+from agentfn.agent import Agent
+from agentfn.bootstrap import door_for, keys_for, runner_for, sweep_for, tools_for
+from agentfn.deadline import Deadline, LambdaContext
+from agentfn.errors import StorageError
+from agentfn.event_sources.api_gateway import Event, address, is_http, is_queue, is_sweep, settled
+from agentfn.files import Fetcher
+from agentfn.runs.executor_engine import ExecutorEngine
+from agentfn.runs.work_queue import Continuation, PushJob, parse_message
+from agentfn.settings import Settings
+from agentfn.store.push_store import Pushes
+from agentfn.telemetry import logger
+from agentfn.warm_up import get_ready
+
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import AgentExecutor
+    from starlette.types import Message
+
+JSON_TYPES = ["application/a2a+json", "application/problem+json"]  # text too, though Mangum does not know
+
+
+def serve(
+    agent: Agent, settings: Settings | None = None, *, executor: "AgentExecutor | None" = None, repeatable: bool = False
+) -> "Doors":
+    """The agent's Lambda handler: for API Gateway (REST, HTTP API v1 and v2), the agent's queue and its schedule.
+
+    With an `executor`, an agent that was written with another framework works in the place of the loop: the agent's
+    tools, instructions and model are not used. It runs whole in one invocation of the queue's door; `repeatable` says
+    that after a run that died it may be run again.
+
+    Reads the environment once. Raises ConfigurationError, naming the variable, where something needed is not there.
+    """
+    executing = ExecutorEngine(executor, repeatable) if executor is not None else None
+    doors = Doors(agent, settings or Settings.load(os.environ), executing)
+    get_ready(None if executing else doors._runner.get_model)
+    return doors
+
+
+class Doors:
+    """An agent's doors, told apart by the shape of the event.
+
+    One event loop serves them all for as long as the process lives: async clients are bound to the loop they began in.
+    """
+
+    def __init__(self, agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> None:
+        logger.append_keys(agent=agent.name)
+        self._made_of = agent, settings, executor
+        self._settings = settings
+        self._runner = runner_for(agent, settings, executor)
+        self._sweep = sweep_for(self._runner)
+        pushes, poster = Pushes(self._runner.tasks), Fetcher.of(settings)
+        door, ring = door_for(agent, settings), keys_for(settings)
+        cards = Cards(agent, door.scheme, settings, ring)
+        notary = Notary(ring) if ring and settings.push_signed else None
+        self._delivering = Delivering(self._runner, pushes, poster, notary)
+        pushing = Pushing(self._runner, pushes, poster) if settings.push else None
+        self._requests = requests = AgentRequests(self._runner, cards, pushing)
+        self._app = web_app(agent, requests, door, settings, cards, tools_for(self._runner), file_routes(self._runner))
+        self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
+        self._mangum = Mangum(
+            self._app,  # type: ignore[arg-type]
+            lifespan="off",
+            text_mime_types=[*DEFAULT_TEXT_MIME_TYPES, *JSON_TYPES],
+        )
+
+    def __call__(self, event: Event, context: LambdaContext) -> Any:
+        if is_queue(event):
+            return self._loop.run_until_complete(self._continue(event, context))
+        if is_sweep(event):
+            return self._loop.run_until_complete(self._sweep.run(self._deadline(context)))
+        if is_http(event):
+            asyncio.set_event_loop(self._loop)  # the one that Mangum asks for
+            return self._mangum(self._own(event), context)  # type: ignore[arg-type]
+        raise ValueError(f"neither an API Gateway request nor a batch of the agent's queue: {sorted(event)}")
+
+    def stream(self, event: Event, context: LambdaContext, send: "Callable[[Message], None]") -> None:
+        """Answers an API Gateway event part by part: `send` is handed ASGI's messages as they are made.
+
+        It may block, and raises OSError when the client is gone; the work on a task that he began goes on.
+        """
+        request = self._mangum.infer(self._own(event), context)  # type: ignore[arg-type]
+        self._loop.run_until_complete(self._streamed(request.scope, request.body or b"", send))
+
+    def twin(self) -> "Doors":
+        """The same in another execution environment, for those who have more than one in a process."""
+        return Doors(*self._made_of)
+
+    def close(self) -> None:
+        """For those who serve more than one in a process; Lambda never does."""
+        for name in ("connections", "litellm"):  # models' clients belong to the loop
+            if clients := sys.modules.get(f"agentfn.models.{name}"):
+                self._loop.run_until_complete(clients.close())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+    def _own(self, event: Event) -> Event:
+        """The event as the web application wants it."""
+        where = address(event, self._settings.public_url, self._settings.base_path)
+        return settled(event, self._settings.base_path) | {"agentfn.address": where}
+
+    async def _streamed(self, scope: Any, body: bytes, send: "Callable[[Message], None]") -> None:
+        over = asyncio.Event()
+        unread = [body]
+
+        async def receive() -> "Message":
+            if unread:
+                return {"type": "http.request", "body": unread.pop()}
+            await over.wait()
+            return {"type": "http.disconnect"}
+
+        async def tell(message: "Message") -> None:
+            try:
+                send(message)
+            except OSError:
+                over.set()
+
+        before = asyncio.all_tasks()
+        try:
+            await self._app(scope, receive, tell)
+        finally:
+            over.set()
+            await self._requests.streaming.settle()
+            for task in asyncio.all_tasks() - before:  # the sdk's event source leaves a watcher behind
+                task.cancel()
+
+    async def _continue(self, event: Event, context: LambdaContext) -> dict[str, list[dict[str, str]]]:
+        """Works through a batch. What failed is named, so that the queue brings that alone back."""
+        failures = []
+        for record in event["Records"]:
+            try:
+                message = parse_message(record)
+            except (ValueError, KeyError, TypeError):
+                logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
+                continue
+            if not await self._done(message, context):
+                failures.append({"itemIdentifier": message.message_id})
+        return {"batchItemFailures": failures}
+
+    async def _done(self, message: Continuation | PushJob, context: LambdaContext) -> bool:
+        try:
+            if isinstance(message, PushJob):
+                await self._delivering.deliver(message, self._deadline(context))
+            else:
+                await self._runner.resume(message, self._deadline(context))
+        except (BotoCoreError, ClientError):
+            logger.exception("AWS failed; the queue brings the message back", task_id=message.task_id)
+            await self._runner.release_message(message)
+            return False
+        except StorageError as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one
+            logger.error("not resumed: %s", error, task_id=message.task_id)
+            return False
+        return True
+
+    def _deadline(self, context: LambdaContext) -> Deadline:
+        return Deadline.from_lambda_context(context, reserve_seconds=self._settings.reserve_seconds)

@@ -1,0 +1,79 @@
+"""Execution environments as Lambda has them, each a thread: one handler, one event loop, one invocation at a time."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from agentfn.local.lambda_events import LambdaContext
+
+Handler = Callable[[dict[str, Any], Any], Any]
+
+PATIENCE = 5.0  # seconds that an invocation has to notice that it is stopped
+NUDGE = 0.1  # seconds between two attempts to stop it
+
+
+class Environments:
+    """Makes an environment when all others are busy, up to `most`; past that, invocations wait for one.
+
+    `make` is called in the new environment's own thread. `seconds` is what an invocation is told that it has.
+    """
+
+    def __init__(self, make: Callable[[], Handler], *, most: int, seconds: float) -> None:
+        self._make = make
+        self._seconds = seconds
+        self._own = threading.local()
+        self._pool = ThreadPoolExecutor(most, thread_name_prefix="environment")
+        self._made: list[tuple[Handler, asyncio.AbstractEventLoop]] = []
+        self._running: set[Future[Any]] = set()
+
+    def start(self) -> None:
+        """Makes the first one. Raises what goes wrong in that."""
+        self._pool.submit(self._handler).result()
+
+    def invoke(self, event: dict[str, Any]) -> Future[Any]:
+        """Raises RuntimeError once this is closed."""
+        return self.submit(lambda handler, context: handler(event, context))
+
+    def submit(self, work: Callable[[Handler, LambdaContext], Any]) -> Future[Any]:
+        """Whatever is to be done with a handler in one invocation."""
+        future = self._pool.submit(lambda: work(self._handler(), LambdaContext(self._seconds)))
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return future
+
+    def close(self) -> None:
+        """What still runs is cut off, as it is when Lambda loses a machine."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        end = time.monotonic() + PATIENCE
+        while (running := list(self._running)) and time.monotonic() < end:
+            for _, loop in self._made:
+                with contextlib.suppress(RuntimeError):  # closed by its owner
+                    loop.call_soon_threadsafe(self._cut_off, loop)
+            wait(running, NUDGE)
+        self._pool.shutdown(wait=not self._running)
+        for handler, loop in self._made:
+            _close(handler, loop)
+
+    def _cut_off(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._running:  # called too late: what the loop runs now is its own end
+            return
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+
+    def _handler(self) -> Handler:
+        if not hasattr(self._own, "handler"):
+            handler = self._make()
+            self._made.append((handler, asyncio.get_event_loop()))  # which the handler has just set
+            self._own.handler = handler
+        return self._own.handler  # type: ignore[no-any-return]
+
+
+def _close(handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
+    if loop.is_running() or loop.is_closed():
+        return
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()

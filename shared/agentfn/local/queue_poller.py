@@ -1,0 +1,83 @@
+"""The queue's side: what Lambda's event source does, a thread that hands messages to the agent."""
+
+import contextlib
+import threading
+from concurrent.futures import Future
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from agentfn.local.execution_environments import Environments
+from agentfn.local.lambda_events import queue_event
+from agentfn.telemetry import logger
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+POLL_SECONDS = 1  # a delayed message is seen this late at most
+WAKE = "stop"
+
+
+class QueuePump:
+    """One message is one invocation, `most` of them at a time. A context manager: it pumps inside."""
+
+    def __init__(self, client: "SQSClient", url: str, environments: Environments, *, most: int) -> None:
+        self._client = client
+        self._url = url
+        self._environments = environments
+        self._free = threading.Semaphore(most)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._pump, name="queue-pump", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Takes no more messages. Those under way are left to the environments."""
+        self._stopped.set()
+        self._client.send_message(QueueUrl=self._url, MessageBody=WAKE)  # ends the poll
+        self._free.release()
+        self._thread.join()
+
+    def _pump(self) -> None:
+        while True:
+            self._free.acquire()
+            message = None if self._stopped.is_set() else self._receive()
+            if self._stopped.is_set():
+                return
+            if message is None:
+                self._free.release()
+                continue
+            self._environments.invoke(queue_event(message)).add_done_callback(partial(self._settle, message))
+
+    def _receive(self) -> Any:
+        try:
+            answer = self._client.receive_message(
+                QueueUrl=self._url,
+                MaxNumberOfMessages=1,
+                WaitTimeSeconds=POLL_SECONDS,
+                MessageSystemAttributeNames=["All"],
+            )
+        except (BotoCoreError, ClientError):
+            logger.exception("the queue could not be read")
+            self._stopped.wait(POLL_SECONDS)
+            return None
+        return next(iter(answer.get("Messages", [])), None)
+
+    def _settle(self, message: Any, done: Future[Any]) -> None:
+        """A message whose invocation broke or reported it comes back when its visibility ends."""
+        self._free.release()
+        if done.cancelled():
+            return
+        if error := done.exception():
+            if not self._stopped.is_set():
+                logger.error("an invocation broke: %r", error)
+            return
+        if not done.result()["batchItemFailures"]:
+            with contextlib.suppress(BotoCoreError, ClientError):
+                self._client.delete_message(QueueUrl=self._url, ReceiptHandle=message["ReceiptHandle"])

@@ -1,0 +1,91 @@
+"""Lambda's Runtime API: where the next event comes from, and where answers and errors go.
+
+Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
+"""
+
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+
+from agentfn.runtime.fault import Fault
+from agentfn.runtime.invocation import Invocation
+from agentfn.runtime.streaming_response import StreamedAnswer
+from agentfn.telemetry import logger
+
+BASE = "/2018-06-01/runtime"
+LARGEST = 6_291_556  # bytes of an answer that is not streamed, which is what Lambda says when it refuses one
+TOO_LARGE = (
+    "the answer has {size:,} bytes, and Lambda passes {limit:,} on at most; answer with less, or with a link to a file"
+)
+
+
+class RuntimeApiError(Exception):
+    """Of the Runtime API. The process ends with it, and Lambda starts another."""
+
+
+class RuntimeApi:
+    """`address` is host and port. One connection, which stays open from one event to the next."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._connection = HTTPConnection(address)
+
+    def next(self) -> Invocation:
+        """Waits for the next event: Lambda may freeze the process meanwhile."""
+        response, body = self._ask("GET", "/invocation/next", expected=200)
+        return Invocation(body, {name.lower(): value for name, value in response.getheaders()})
+
+    def answer(self, invocation: Invocation, body: bytes, content_type: str = "application/json") -> None:
+        """The whole answer. Raises Fault for one that is too large, having sent nothing."""
+        if len(body) > LARGEST:
+            raise Fault("Function.ResponseSizeTooLarge", TOO_LARGE.format(size=len(body), limit=LARGEST))
+        path, headers = f"/invocation/{invocation.id}/response", {"Content-Type": content_type}
+        self._ask("POST", path, body, headers | _same(invocation))
+
+    def streamed(self, invocation: Invocation) -> StreamedAnswer:
+        """An answer that is yet to begin, over a connection of its own: one that breaks takes nothing with it."""
+        path = f"{BASE}/invocation/{invocation.id}/response"
+        return StreamedAnswer(self._address, path, _same(invocation))
+
+    def fail(self, invocation: Invocation, fault: Fault) -> None:
+        headers = _same(invocation) | {"Lambda-Runtime-Function-XRay-Error-Cause": fault.cause()}
+        self._tell(f"/invocation/{invocation.id}/error", fault, headers, invocation.id)
+
+    def fail_init(self, fault: Fault, kind: str = "") -> None:
+        self._tell("/init/error", fault, {"Lambda-Runtime-Function-Error-Type": kind or fault.kind})
+
+    def fail_restore(self, fault: Fault, kind: str) -> None:
+        self._tell("/restore/error", fault, {"Lambda-Runtime-Function-Error-Type": kind})
+
+    def wait_for_restore(self) -> None:
+        """The snapshot is taken in here. Returns in each environment that is made from it."""
+        self._ask("GET", "/restore/next", expected=200)
+        self._connection.close()  # its other end may be another by now
+
+    def _tell(self, path: str, fault: Fault, headers: Mapping[str, str], request_id: str = "") -> None:
+        kind = {"Lambda-Runtime-Function-Error-Type": fault.kind, "Content-Type": "application/json"}
+        self._ask("POST", path, fault.told(request_id), {**kind, **headers})
+
+    def _ask(
+        self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None, expected: int = 202
+    ) -> tuple[HTTPResponse, bytes]:
+        try:
+            response, answer = self._exchange(method, path, body, headers or {})
+        except (HTTPException, OSError) as error:
+            logger.debug("the Runtime API hung up, once more: %s", error)
+            self._connection.close()
+            response, answer = self._exchange(method, path, body, headers or {})
+        if response.status != expected:
+            raise RuntimeApiError(f"{method} {path}: {response.status} {answer[:500].decode(errors='replace')}")
+        return response, answer
+
+    def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[HTTPResponse, bytes]:
+        self._connection.request(method, BASE + path, body or None, dict(headers))
+        response = self._connection.getresponse()
+        return response, response.read()
+
+
+def _same(invocation: Invocation) -> dict[str, str]:
+    """Tells Lambda which of its tries this answers, where it said so."""
+    name = "Lambda-Runtime-Invocation-Id"
+    told = invocation.headers.get(name.lower())
+    return {name: told} if told else {}

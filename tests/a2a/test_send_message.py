@@ -1,0 +1,233 @@
+"""A message in, an answer out: blocking, not blocking, and when time is short."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from agentfn import Agent, File, Output, tool
+from agentfn.bootstrap import client
+from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
+from agentfn.testing.stage import headers_of
+from conftest import Ledger, state_of, text_of
+
+
+def test_a_plain_answer_costs_two_table_writes_and_one_queue_message(play: Any) -> None:
+    stage = play(ScriptedModel("Hello."))
+    task = stage.send("Hi!")
+    assert (state_of(task), text_of(task)) == ("completed", "Hello.")
+    assert stage.writes == 2
+    assert stage.reads == 0
+    assert stage.calls["SendMessage"] == 1
+    assert stage.calls["PutObject"] == 0
+
+
+def test_a_tool_round_costs_two_more_writes(play: Any) -> None:
+    lookup = calls("look_up", city="Paris")
+    stage = play(ScriptedModel(lookup, (lookup, calls("now"), calls("book", seat=1)), "Done."))
+    stage.send("Hi!")
+    assert stage.writes == 2 + 2 * 2
+
+
+def test_lifecycle_tools_alone_cost_no_write_of_their_own(play: Any) -> None:
+    stage = play(ScriptedModel(calls("report_progress", text="thinking"), calls("finish", text="Done.")))
+    task = stage.send("Hi!")
+    assert text_of(task) == "Done."
+    assert stage.writes == 2
+
+
+def test_reading_a_task_is_one_read_and_listing_reads_no_task_twice(play: Any) -> None:
+    stage = play(ScriptedModel("Hello."))
+    task = stage.send("Hi!")
+    stage.calls.clear()
+    assert stage.get(task["id"]) == task
+    assert (stage.reads, stage.writes) == (1, 0)
+    assert sum(stage.calls.values()) == 1
+
+
+NON_BLOCKING = [
+    (
+        "message/send",
+        {"blocking": False},
+        {"kind": "message", "role": "user", "parts": [{"kind": "text", "text": "Hi!"}]},
+    ),
+    ("SendMessage", {"returnImmediately": True}, {"role": "ROLE_USER", "parts": [{"text": "Hi!"}]}),
+]
+
+
+@pytest.mark.parametrize(("method", "configuration", "message"), NON_BLOCKING, ids=["0.3", "1.0"])
+def test_a_non_blocking_send_answers_without_the_model(
+    play: Any, method: str, configuration: dict[str, Any], message: dict[str, Any]
+) -> None:
+    model = ScriptedModel("Done at last.")
+    stage = play(model)
+    params = {"message": {"messageId": "m1", **message}, "configuration": configuration}
+    result = stage.rpc(method, params)
+    task = result.get("task", result)
+    assert task["status"]["state"] in ("submitted", "working", "TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")
+    assert model.prompts == []
+    messages = stage.receive()
+    assert len(messages) == stage.calls["SendMessage"] == 1
+    assert len(messages[0]["Body"]) < 2_000
+    assert "Hi!" not in messages[0]["Body"]
+    stage.deliver(messages[0])
+    assert text_of(stage.get(task["id"])) == "Done at last."
+
+
+def test_a_blocking_send_that_cannot_finish_answers_with_the_working_task(play: Any) -> None:
+    model = ScriptedModel(calls("look_up", city="Paris"), pause(60), "Rain.")
+    stage = play(model)
+    started = time.monotonic()
+    task = stage.send("Weather?", seconds=4)
+    assert time.monotonic() - started < 4
+    assert state_of(task) == "working"
+    [message] = stage.receive()  # the continuation; the insurance is not due yet
+    model._script[0] = pause(0)
+    stage.deliver(message)
+    assert text_of(stage.get(task["id"])) == "Rain."
+
+
+def test_a_task_goes_on_over_many_invocations_and_no_step_is_done_twice(play: Any, ledger: Ledger) -> None:
+    steps: list[Any] = []
+    for seat in range(4):
+        steps += [pause(1.2), calls("book", seat=seat)]
+    model = ScriptedModel(*steps, "All booked.")
+    stage = play(model, reserve_seconds=0.5)
+    task = stage.send("Book four seats.", wait=False)
+    runs = stage.pump(seconds=5.5)
+    assert runs > 1
+    assert text_of(stage.get(task["id"])) == "All booked."
+    assert ledger.entries == [f"book {seat}" for seat in range(4)]
+
+
+def test_the_function_s_timeout_is_never_met_whatever_a_tool_does(play: Any) -> None:
+    stage = play(ScriptedModel(calls("sleep", seconds=30), "Slept enough."))
+    started = time.monotonic()
+    task = stage.send("Sleep!", seconds=20)
+    assert 2 <= time.monotonic() - started < 5
+    assert text_of(task) == "Slept enough."
+
+
+def test_a_call_that_was_cut_off_at_the_deadline_is_not_made_again(agent: Agent) -> None:
+    """Its effect is there, its result is not: the upload of its receipt was still under way."""
+    charged: list[int] = []
+
+    @tool
+    def charge(amount: int) -> Output:
+        """Charges an amount."""
+        charged.append(amount)
+        return Output("charged", files=[File("receipt.txt", b"1")])
+
+    def slow(**_: Any) -> None:
+        time.sleep(6)
+
+    model = ScriptedModel(calls("charge", amount=7), "Charged, perhaps.")
+    with Stage(Agent(name="clerk", description="A clerk.", tools=[charge]), model) as stage:
+        client("s3").meta.events.register("before-call.s3.PutObject", slow)
+        task = stage.send("Charge!", seconds=6)
+        assert state_of(task) == "working"
+        stage.pump()
+        done = stage.get(task["id"])
+    assert charged == [7]
+    assert state_of(done) == "completed"
+    assert "outcome is unknown" in model.prompts[-1].turns[-1].text
+
+
+def test_the_same_message_twice_is_one_task(play: Any) -> None:
+    model = ScriptedModel("Once.", "Twice?")
+    stage = play(model)
+    first, second = (stage.send("Hi!", messageId="m1") for _ in range(2))
+    assert first["id"] == second["id"]
+    assert len(model.prompts) == 1
+    with pytest.raises(RpcError, match="was used before"):
+        stage.send("Something else.", messageId="m1")
+    assert stage.send("Hi!", messageId="m1", caller="bob")["id"] != first["id"]
+
+
+def test_the_same_message_twice_at_once_is_one_task(play: Any) -> None:
+    model = ScriptedModel(pause(0.5), "Once.", "Twice?")
+    stage: Stage = play(model)
+    event = rpc_event(
+        "SendMessage",
+        {"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "Hi!"}]}},
+        headers_of("alice"),
+    )
+    answers: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda handler=handler: answers.append(handler(event, LambdaContext(30))))
+        for handler in (stage.new_process(), stage.new_process())
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ids = {json.loads(answer["body"])["result"]["task"]["id"] for answer in answers}
+    assert len(ids) == 1
+    assert len(model.prompts) == 1
+
+
+def test_two_invocations_in_a_row_share_one_event_loop(play: Any) -> None:
+    stage = play(ScriptedModel(pause(0.01), "One.", pause(0.01), "Two."))
+    assert [text_of(stage.send(f"{n}")) for n in range(2)] == ["One.", "Two."]
+
+
+def test_a_question_waits_and_the_answer_goes_on_with_the_same_transcript(play: Any) -> None:
+    model = ScriptedModel(calls("ask_user", question="Which city?"), calls("look_up", city="Rome"), "Rain in Rome.")
+    stage = play(model)
+    task = stage.send("Weather?")
+    assert (state_of(task), text_of(task)) == ("input_required", "Which city?")
+    stage.calls.clear()
+    done = stage.send("Rome.", taskId=task["id"])
+    assert (done["id"], done["contextId"], text_of(done)) == (task["id"], task["contextId"], "Rain in Rome.")
+    said = [part["text"] for message in done["history"] for part in message["parts"]]
+    assert said == ["Weather?", "Which city?", "Rome."]
+    assert [turn.role for turn in model.prompts[-1].turns] == ["user", "assistant", "tool", "user", "assistant", "tool"]
+
+
+def test_an_answer_may_be_given_without_waiting(play: Any) -> None:
+    stage = play(ScriptedModel(calls("ask_user", question="Which city?"), "Rain in Rome."))
+    task = stage.send("Weather?")
+    assert state_of(stage.send("Rome.", taskId=task["id"], wait=False)) == "submitted"
+    stage.pump()
+    assert text_of(stage.get(task["id"])) == "Rain in Rome."
+
+
+def test_a_follow_up_that_does_not_fit_is_refused(play: Any) -> None:
+    stage = play(ScriptedModel(calls("ask_user", question="Which city?"), "Done."))
+    waiting = stage.send("Weather?")
+    with pytest.raises(RpcError, match="another context") as error:
+        stage.send("Rome.", taskId=waiting["id"], contextId="elsewhere")
+    assert error.value.code == -32602
+    with pytest.raises(RpcError) as error:
+        stage.send("Rome.", taskId=waiting["id"], caller="bob")
+    assert error.value.code == -32001
+    finished = stage.send("Rome.", taskId=waiting["id"])
+    with pytest.raises(RpcError, match="start a new task with the same contextId") as error:
+        stage.send("And Paris?", taskId=finished["id"])
+    assert error.value.code == -32004
+
+
+def test_another_caller_s_task_is_not_there(play: Any) -> None:
+    stage = play(ScriptedModel("Hello."))
+    task = stage.send("Hi!")
+    for read in (stage.get, stage.cancel):
+        with pytest.raises(RpcError) as error:
+            read(task["id"], caller="bob")
+        assert error.value.code == -32001
+    assert stage.rpc("ListTasks", {}, caller="bob")["tasks"] == []
+
+
+def test_auth_required_and_rejected_are_states_with_words(play: Any) -> None:
+    stage = play(
+        ScriptedModel(
+            calls("request_auth", scheme="oauth2", message="Log in to the archive."),
+            calls("reject_task", reason="Not mine."),
+        )
+    )
+    asked = stage.send("Open the archive.")
+    assert (state_of(asked), text_of(asked)) == ("auth_required", "Log in to the archive.")
+    assert asked["metadata"]["agentfn"]["auth_scheme"] == "oauth2"
+    rejected = stage.send("Something else.")
+    assert (state_of(rejected), text_of(rejected)) == ("rejected", "Not mine.")

@@ -1,0 +1,53 @@
+"""Secrets by reference: read late, read again when they change, never shown."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agentfn.bootstrap import client, model_for
+from agentfn.settings import Settings
+from agentfn.testing import ScriptedModel
+
+JSON = {"Content-Type": "application/json", "A2A-Version": "1.0"}
+LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}})
+
+
+def status(stage: Any, token: str) -> int:
+    headers = {**JSON, "Authorization": f"Bearer {token}"}
+    return int(stage.request("POST", "/", body=LIST, headers=headers)["statusCode"])
+
+
+def make_secret(text: str) -> str:
+    return str(client("secretsmanager").create_secret(Name=f"secret-{len(text)}", SecretString=text)["ARN"])
+
+
+def test_callers_tokens_come_from_the_secret_and_are_read_once(play: Any) -> None:
+    stage = play(ScriptedModel(), tokens="", auth="bearer", tokens_secret="to be made")
+    arn = make_secret(json.dumps({"carol": "carols-token-0123456789"}))
+    stage._settings["AGENTFN_TOKENS_SECRET"] = arn
+    stage.handler = stage.new_process()
+    reads = []
+    client("secretsmanager").meta.events.register("before-call", lambda **_: reads.append(1))
+    assert [status(stage, "carols-token-0123456789") for _ in range(3)] == [200] * 3
+    assert status(stage, "somebody-elses-token") == 401
+    assert len(reads) == 1
+
+
+def test_the_model_s_key_comes_from_the_secret_when_it_is_first_needed(play: Any, agent: Any) -> None:
+    play(ScriptedModel())
+    arn = make_secret("sk-secret")
+    settings = Settings(
+        agent_model="openai/gpt-5", agent_model_secret=arn, table="t", bucket="b", queue_url="q", auth="none"
+    )
+    door: Any = model_for(agent, settings)()
+    assert door._key() == "sk-secret"
+    assert "sk-secret" not in repr(settings)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"a": 1}', '{"a": "short"}', "not JSON"])
+def test_a_secret_that_holds_no_tokens_lets_nobody_in(play: Any, text: str) -> None:
+    stage = play(ScriptedModel(), tokens="", tokens_secret="to be made")
+    stage._settings["AGENTFN_TOKENS_SECRET"] = make_secret(text or " ")
+    stage.handler = stage.new_process()
+    assert status(stage, "short") == 503

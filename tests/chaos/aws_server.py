@@ -1,0 +1,143 @@
+"""AWS for a whole run: moto behind HTTP, in a process of its own that prints its address and ends with its input.
+
+moto is made exact where the promises hang on it: one call at a time, a transaction that is sent again under its token
+is done once, and one that fails undoes its own writes and nobody else's. Every transaction goes into the diary.
+"""
+
+import copy
+import inspect
+import io
+import json
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.dynamo_type import DynamoType
+from moto.dynamodb.models.table import Table
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from chaos.event_log import Diary
+
+WRITE = "DynamoDB_20120810.TransactWriteItems"
+
+
+class OneAtATime:
+    """A WSGI application around moto's."""
+
+    def __init__(self) -> None:
+        self._app = DomainDispatcherApplication(create_backend_app)
+        self._lock = threading.Lock()
+        self._done: dict[str, tuple[str, Any, bytes]] = {}  # answers, by the token of their transaction
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        token = _token(environ) if environ.get("HTTP_X_AMZ_TARGET") == WRITE else ""
+        with self._lock:
+            answer = self._done.get(token) or self._answer(environ)
+            if token and answer[0].startswith("200"):
+                self._done[token] = answer
+        start_response(answer[0], answer[1])
+        return [answer[2]]
+
+    def _answer(self, environ: dict[str, Any]) -> tuple[str, Any, bytes]:
+        head: list[Any] = []
+        body = b"".join(self._app(environ, lambda status, headers, _=None: head.extend((status, headers))))
+        return head[0], head[1], body
+
+
+def _token(environ: dict[str, Any]) -> str:
+    body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+    environ["wsgi.input"] = io.BytesIO(body)
+    return str(json.loads(body).get("ClientRequestToken", ""))
+
+
+class Transactions:
+    """Stands in for moto's, which copies the whole table once for each action in order to put it back."""
+
+    def __init__(self, diary: Diary) -> None:
+        self._diary = diary
+        self._original: Any = DynamoDBBackend.transact_write_items
+
+    def __call__(self, backend: Any, actions: list[dict[str, Any]]) -> None:
+        touched = [_touched(action) for action in actions]
+        before = [copy.deepcopy(backend.get_item(table, key)) for table, key in touched]
+        try:
+            self._original(backend, actions)
+        except Exception:
+            for (table, key), item in zip(touched, before, strict=True):
+                _put_back(backend.tables[table], key, item)
+            raise
+        self._note(backend, touched, [item is not None for item in before])
+
+    def _note(self, backend: Any, touched: list[tuple[str, Any]], there: list[bool]) -> None:
+        wrote = [key["sk"]["S"] for _, key in touched]
+        replaced = [sk for sk, was in zip(wrote, there, strict=True) if was and sk != "head"]
+        for table, key in touched:
+            if key["sk"]["S"] == "head" and (item := backend.get_item(table, key)) is not None:
+                plain = item.to_json()["Attributes"]
+                head = {name: next(iter(plain[name].values())) for name in HEAD if name in plain}
+                self._diary.write("write", task=key["pk"]["S"], wrote=wrote, replaced=replaced, **head)
+
+
+HEAD = ("state", "version", "run", "turns", "held", "lease_end", "idle")
+
+
+def _touched(action: dict[str, Any]) -> tuple[str, Any]:
+    [body] = action.values()
+    key = body.get("Key") or {name: body["Item"][name] for name in ("pk", "sk")}
+    return body["TableName"], key
+
+
+def _put_back(table: Any, key: Any, item: Any) -> None:
+    if item is not None:
+        table.items[item.hash_key][item.range_key] = item
+    elif (made := _found(table, key)) is not None:
+        del table.items[made.hash_key][made.range_key]
+
+
+def _found(table: Any, key: Any) -> Any:
+    return table.get_item(DynamoType(key["pk"]), DynamoType(key["sk"]))
+
+
+class Queries:
+    """Stands in for moto's, which looks at the whole table, whatever the partition."""
+
+    def __init__(self) -> None:
+        self._original: Any = Table.query
+        self._signature = inspect.signature(Table.query)
+
+    def __call__(self, table: Any, hash_key: Any, *arguments: Any, **named: Any) -> Any:
+        asked = self._signature.bind(table, hash_key, *arguments, **named).arguments
+        if asked.get("index_name") is None:
+            table, whole = copy.copy(table), table
+            table.items = {hash_key: whole.items.get(hash_key, {})}
+        return self._original(table, hash_key, *arguments, **named)
+
+
+class Quiet(WSGIRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log(self, *_: Any) -> None:
+        return
+
+
+def main(diary: str) -> None:
+    transactions, queries = Transactions(Diary(Path(diary))), Queries()
+    with (
+        patch.object(Table, "__deepcopy__", lambda table, _: table, create=True),
+        patch.object(DynamoDBBackend, "transact_write_items", lambda *arguments: transactions(*arguments)),
+        patch.object(Table, "query", lambda *arguments, **named: queries(*arguments, **named)),
+    ):
+        server = make_server("127.0.0.1", 0, OneAtATime(), threaded=True, request_handler=Quiet)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        sys.stdout.write(f"http://127.0.0.1:{server.port}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,105 @@
+"""The queue's side: hands messages to the fleet, and loses, doubles, holds back and mixes up some of them."""
+
+import contextlib
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from agentfn.testing import queue_event
+from chaos.fault_plan import Dice
+from chaos.fleet import Fleet
+
+OFTEN = 0.45  # how many deliveries get a fault on their way
+MISCHIEF = {"drop": 4, "double": 4, "hold back": 4, "": 88}  # of a hundred messages
+SECONDS = (6.0, 7.0, 9.0)  # that an invocation may take
+SWEEP_EVERY = 4.0
+POLL = 0.1
+
+
+@dataclass
+class Deliveries:
+    """A context manager: it delivers inside, `most` messages at a time, and sweeps now and then."""
+
+    fleet: Fleet
+    sqs: Any
+    url: str
+    dice: Dice
+    most: int
+    _count: int = 0
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> Self:
+        self._free = threading.Semaphore(self.most)
+        self._pool = ThreadPoolExecutor(2 * self.most + 2)
+        self._threads = [threading.Thread(target=work, daemon=True) for work in (self._deliver, self._sweep)]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stopped.set()
+        for thread in self._threads:
+            thread.join()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _deliver(self) -> None:
+        while not self._stopped.wait(POLL):
+            messages = self._receive()
+            self.dice.of("order of", self._count).shuffle(messages)
+            for message in messages:
+                self._count += 1
+                self._hand_on(message, self._count)
+
+    def _receive(self) -> list[Any]:
+        room = 0
+        while room < 10 and self._free.acquire(blocking=False):
+            room += 1
+        if not room:
+            return []
+        answer = self.sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=room, AttributeNames=["All"])
+        messages = list(answer.get("Messages", []))
+        for _ in range(room - len(messages)):
+            self._free.release()
+        return messages
+
+    def _hand_on(self, message: Any, number: int) -> None:
+        dice = self.dice.of("mischief", number)
+        mischief = dice.choices(list(MISCHIEF), list(MISCHIEF.values()))[0]
+        if mischief:
+            self.fleet.struck.count(f"{mischief} a message")
+        if mischief == "drop":
+            self._delete(message)
+            self._free.release()
+            return
+        if mischief == "double":
+            self._pool.submit(self._play, message, number, dice, "again")
+        self._pool.submit(self._whole, message, number, dice, dice.uniform(0.5, 4.0) * (mischief == "hold back"))
+
+    def _whole(self, message: Any, number: int, dice: random.Random, pause: float) -> None:
+        try:
+            time.sleep(pause)
+            self._play(message, number, dice, "")
+        finally:
+            self._free.release()
+
+    def _play(self, message: Any, number: int, dice: random.Random, again: str) -> None:
+        order = self.dice.order(OFTEN, "delivery", number, again)
+        answer = self.fleet.invoke(queue_event(message), dice.choice(SECONDS), order)
+        if answer is not None and answer.get("batchItemFailures") == []:
+            self._delete(message)
+
+    def _delete(self, message: Any) -> None:
+        with contextlib.suppress(self.sqs.exceptions.ClientError):  # the other one of two was faster
+            self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+
+    def _sweep(self) -> None:
+        number = 0
+        while not self._stopped.wait(SWEEP_EVERY):
+            number += 1
+            self.fleet.invoke({"agentfn": "sweep"}, 10.0, self.dice.order(0.3, "sweep", number))

@@ -1,0 +1,112 @@
+"""The agent under test. Its model does what the first message says; its tools write down what they did."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any
+
+from agentfn import Agent, Context, File, Output, tool
+from agentfn.models import Prompt
+from agentfn.testing import ScriptedModel, calls
+from agentfn.tools import Tool
+from chaos.event_log import Diary
+from chaos.fault_injection import Points
+
+Step = list[list[Any]]  # calls of one turn, each the name of a tool and its arguments
+
+HOLDER: ContextVar[tuple[str, int]] = ContextVar("holder", default=("", 0))  # task and run that this code works for
+ONCE = frozenset({"pay", "book"})  # the tools that must not act twice
+KINDS = ("look", "look", "pay", "pay", "book", "book", "draw", "rest")
+
+
+def plan(dice: random.Random) -> list[Step]:
+    """The steps of one task. One task in ten is longer than an invocation; one in six asks its user."""
+    count = dice.randint(9, 13) if dice.random() < 0.1 else dice.randint(1, 5)
+    steps = [_step(dice, at) for at in range(count)]
+    if dice.random() < 0.17:
+        steps.insert(dice.randint(0, count), [["ask_user", {"question": "Shall I go on?"}]])
+    return steps
+
+
+def _step(dice: random.Random, at: int) -> Step:
+    width = dice.choice((1, 1, 2, 3))
+    long = dice.random() < 0.1
+    return [
+        [dice.choice(KINDS), {"at": 10 * at + place, "seconds": round(dice.uniform(0.5, 1.5) if long else 0.02, 2)}]
+        for place in range(width)
+    ]
+
+
+def clerk(diary: Diary, points: Points) -> Agent:
+    def act(name: str, context: Context) -> None:
+        points.come_by("before effect")
+        diary.write("effect", tool=name, key=context.idempotency_key, run=HOLDER.get()[1])
+        points.come_by("after effect")
+
+    return Agent(
+        name="clerk",
+        description="Does as it is told, and writes it down.",
+        tools=[*_blocking(act), *_waiting(act)],
+        models={"scripted": lambda: ScriptedModel.by_turn(_model(diary, points))},
+    )
+
+
+def _blocking(act: Callable[[str, Context], None]) -> list[Tool]:
+    @tool(idempotent=True)
+    def look(at: int, seconds: float, context: Context) -> str:
+        """Looks."""
+        act("look", context)
+        time.sleep(seconds)
+        return "seen"
+
+    @tool
+    def pay(at: int, seconds: float, context: Context) -> str:
+        """Pays, once."""
+        time.sleep(seconds)
+        act("pay", context)
+        return "paid"
+
+    @tool(idempotent=True)
+    def draw(at: int, seconds: float, context: Context) -> Output:
+        """Draws."""
+        act("draw", context)
+        time.sleep(seconds)
+        return Output("drawn", files=[File(f"{at}.txt", b"x" * 100, "text/plain")])
+
+    return [look, pay, draw]
+
+
+def _waiting(act: Callable[[str, Context], None]) -> list[Tool]:
+    @tool
+    async def book(at: int, seconds: float, context: Context) -> str:
+        """Books, once."""
+        act("book", context)
+        await asyncio.sleep(seconds)
+        return "booked"
+
+    @tool(idempotent=True)
+    async def rest(at: int, seconds: float, context: Context) -> str:
+        """Rests."""
+        context.progress(f"resting {at}")
+        await asyncio.sleep(seconds)
+        act("rest", context)
+        return "rested"
+
+    return [book, rest]
+
+
+def _model(diary: Diary, points: Points) -> Callable[[Prompt], Awaitable[Any]]:
+    async def answer(prompt: Prompt) -> Any:
+        points.come_by("before answer")
+        task, run = HOLDER.get()
+        diary.write("ask", task=task, run=run, turn=len(prompt.turns))
+        await asyncio.sleep(0.02)
+        points.come_by("after answer")
+        steps = json.loads(prompt.turns[0].text)["steps"]
+        taken = sum(turn.role == "assistant" for turn in prompt.turns)
+        return tuple(calls(name, **said) for name, said in steps[taken]) if taken < len(steps) else "Done."
+
+    return answer

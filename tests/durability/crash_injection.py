@@ -1,0 +1,138 @@
+"""Sudden deaths of a process, at any call of AWS, without touching anything of ours."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agentfn.bootstrap import client
+from agentfn.local.lambda_events import LambdaContext, queue_event, rpc_event
+from agentfn.testing import Stage
+from agentfn.testing.stage import headers_of
+
+SERVICES = ("dynamodb", "sqs", "s3")
+When = Literal["before", "after"]
+
+
+class Death(BaseException):
+    """No `except Exception` holds it up, and whoever cleans up on the way out reaches AWS no more."""
+
+
+@dataclass
+class Reaper:
+    """`calls` are the operations of this process, `sent` the bodies of all messages that were sent to the queue.
+
+    `at` is the number of the call, counted from 0, before or after which the process dies; None lets it live.
+    """
+
+    at: int | None = None
+    when: When = "before"
+    dead: bool = False
+    calls: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+
+    def watch(self) -> None:
+        """From now on, for as long as the stage's clients live."""
+        for service in SERVICES:
+            events = client(service).meta.events
+            events.register("provide-client-params", self._before)
+            events.register("after-call", self._after)
+
+    def kill(self) -> None:
+        self.dead = True
+
+    def revive(self, at: int | None = None, when: When = "before") -> None:
+        """Another process, whose calls are counted from 0."""
+        self.dead, self.at, self.when, self.calls = False, at, when, []
+
+    def _before(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        place = len(self.calls)
+        self.calls.append(model.name)
+        self.dead |= self.when == "before" and place == self.at
+        if self.dead:
+            raise Death
+        if model.name == "SendMessage":
+            self.sent.append(params["MessageBody"])
+
+    def _after(self, **_: Any) -> None:
+        self.dead |= self.when == "after" and len(self.calls) - 1 == self.at
+        if self.dead:
+            raise Death
+
+
+class Ward:
+    """A stage with a reaper. An invocation that dies is the last of its process; the next one finds another."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.reaper = Reaper()
+        self.reaper.watch()
+        self._process = stage.handler
+
+    def invoke(
+        self, event: dict[str, Any], *, at: int | None = None, when: When = "before", seconds: float = 60
+    ) -> Any:
+        """What the handler answers; None where it died of it."""
+        self.reaper.revive(at, when)
+        try:
+            answer = self._process(event, LambdaContext(seconds))
+        except Death:
+            answer = None
+        died, self.reaper.dead, self.reaper.at = self.reaper.dead, False, None
+        if died:
+            self._process = self.stage.new_process()
+        return None if died else answer  # the HTTP adapter answers 500 to everything, but nobody is there to send it
+
+    def message(self, text: str, *, wait: bool, message_id: str = "m1", **headers: str) -> dict[str, Any]:
+        """The event of a client's message."""
+        said = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
+        params = {"message": said, "configuration": {"returnImmediately": not wait}}
+        return rpc_event("SendMessage", params, {**headers_of("alice"), **headers})
+
+    def letter(self, body: str) -> dict[str, Any]:
+        """The event of a message that the queue brings, whenever it should have come."""
+        return queue_event({"MessageId": "letter", "ReceiptHandle": "none", "Body": body})
+
+    def empty(self) -> None:
+        """As if the stage were new."""
+        self.purge()
+        self.reaper.sent.clear()
+        for item in self.stage.items():
+            key = {"pk": item["pk"], "sk": item["sk"]}
+            client("dynamodb").delete_item(TableName=self.stage.resources.table, Key=key)
+
+    def purge(self) -> None:
+        """All messages are lost, those too that were not due yet."""
+        queue, url = client("sqs"), self.stage.resources.queue_url
+        queue.delete_queue(QueueUrl=url)
+        queue.create_queue(QueueName=url.rsplit("/", 1)[-1])
+
+    def heads(self) -> list[dict[str, Any]]:
+        return [item for item in self.stage.items() if item["sk"]["S"] == "head"]
+
+    def only_id(self) -> str:
+        [head] = self.heads()
+        return str(head["pk"]["S"].rsplit("#", 1)[-1])
+
+    def only_task(self) -> dict[str, Any]:
+        return self.stage.get(self.only_id())
+
+    def pass_time(self) -> None:
+        """Every lease has ended long ago."""
+        for head in self.heads():
+            if "lease_end" in head:
+                client("dynamodb").update_item(
+                    TableName=self.stage.resources.table,
+                    Key={"pk": head["pk"], "sk": head["sk"]},
+                    UpdateExpression="SET lease_end = :past",
+                    ExpressionAttributeValues={":past": {"N": "1000"}},
+                )
+
+    def until_done(self, redeliver: Callable[[], Any], most: int = 4) -> dict[str, Any]:
+        """The task after as many deliveries as it takes."""
+        for _ in range(most):
+            self.pass_time()
+            redeliver()
+            task = self.only_task()
+            if task["status"]["state"] not in ("TASK_STATE_WORKING", "TASK_STATE_SUBMITTED"):
+                return task
+        raise AssertionError(f"the task is still open after {most} deliveries")

@@ -1,0 +1,42 @@
+"""A process that dies while it lets go of its task for lack of time."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agentfn import Agent
+from agentfn.testing import ScriptedModel, Stage, pause
+from conftest import text_of
+from durability.crash_injection import Ward, When
+
+CALLS = ["SendMessage", "TransactWriteItems", "TransactWriteItems", "SendMessage"]  # insurance, task; letting go
+LETTING_GO = list(itertools.product((2, 3), ("before", "after")))
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel(pause(60), "Done.")
+
+
+@pytest.fixture
+def ward(model: ScriptedModel) -> Iterator[Ward]:
+    agent = Agent(name="clerk", description="A clerk for tests.")
+    with Stage(agent, model, request_seconds=1.2, reserve_seconds=0.5) as stage:
+        yield Ward(stage)
+
+
+def test_these_are_the_calls_of_aws_that_there_are(ward: Ward) -> None:
+    assert ward.invoke(ward.message("Hi!", wait=True))["statusCode"] == 200
+    assert ward.reaper.calls == CALLS
+
+
+@pytest.mark.parametrize(("at", "when"), LETTING_GO)
+def test_the_insurance_alone_takes_the_task_up_again(ward: Ward, model: ScriptedModel, at: int, when: When) -> None:
+    """The continuation was not sent, or is lost."""
+    assert ward.invoke(ward.message("Hi!", wait=True), at=at, when=when) is None
+    model._script[0] = pause(0)
+    ward.purge()
+    insurance: Any = ward.letter(ward.reaper.sent[0])
+    assert text_of(ward.until_done(lambda: ward.invoke(insurance))) == "Done."

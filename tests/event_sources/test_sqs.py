@@ -1,0 +1,116 @@
+"""The queue's door: late, twice, or for nothing."""
+
+import json
+import time
+from typing import Any
+
+from agentfn.bootstrap import client
+from agentfn.testing import LambdaContext, ScriptedModel, calls, pause, queue_event
+from conftest import Ledger, state_of, text_of
+
+
+def body(task_id: str, *, version: int = 1, sent: float | None = None) -> str:
+    when = time.time() if sent is None else sent
+    return json.dumps({"owner": "alice", "task": task_id, "version": version, "sent": when})
+
+
+def test_a_message_delivered_twice_and_once_more_does_its_work_once(play: Any, ledger: Ledger) -> None:
+    stage = play(ScriptedModel(calls("book", seat=1), "Booked."))
+    task = stage.send("Book!", wait=False)
+    [message] = stage.receive()
+    for _ in range(3):
+        stage.deliver(message)
+    done = stage.get(task["id"])
+    assert ledger.entries == ["book 1"]
+    assert (state_of(done), text_of(done)) == ("completed", "Booked.")
+
+
+def test_a_message_for_a_task_that_never_came_to_be_is_dropped_when_it_is_old(play: Any) -> None:
+    stage = play(ScriptedModel())
+    old = {"MessageId": "m", "ReceiptHandle": "r", "Body": body("none", sent=time.time() - 100)}
+    assert stage.handler(queue_event(old), LambdaContext(60)) == {"batchItemFailures": []}
+    assert stage.calls["SendMessage"] == 0
+
+
+def test_a_message_that_is_faster_than_its_task_comes_again(play: Any) -> None:
+    stage = play(ScriptedModel())
+    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body("none"))
+    [message] = stage.receive()
+    stage.calls.clear()
+    stage.deliver(message)
+    assert stage.calls["SendMessage"] == 1
+
+
+def test_a_message_that_is_faster_than_the_follow_up_it_is_for_comes_again(play: Any) -> None:
+    stage = play(ScriptedModel(calls("ask_user", question="Which city?")))
+    task = stage.send("Weather?")
+    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=3))
+    [message] = stage.receive()
+    stage.calls.clear()
+    stage.deliver(message)
+    assert stage.calls["SendMessage"] == 1
+    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=2))
+    [message] = stage.receive()
+    stage.calls.clear()
+    stage.deliver(message)
+    assert stage.calls["SendMessage"] == 0  # the task waits for its user
+
+
+def test_a_message_that_is_no_continuation_is_dropped(play: Any) -> None:
+    stage = play(ScriptedModel())
+    bodies = [
+        "",
+        "{}",
+        "[1]",
+        "no json",
+        '{"owner": 1}',
+        "null",
+        '{"owner": "a", "task": "b", "version": "c", "sent": 0}',
+    ]
+    messages = [{"MessageId": f"m{n}", "ReceiptHandle": "r", "Body": body} for n, body in enumerate(bodies)]
+    assert stage.handler(queue_event(*messages), LambdaContext(60)) == {"batchItemFailures": []}
+
+
+def test_a_message_that_meets_a_lease_waits_until_it_ends(play: Any) -> None:
+    stage = play(ScriptedModel(pause(3), "Done."), reserve_seconds=0.5)
+    task = stage.send("Hi!", wait=False)
+    [message] = stage.receive()
+    # A run that died while it held the task: its process is gone, its lease is not.
+    client("dynamodb").update_item(
+        TableName=stage.resources.table,
+        Key={"pk": {"S": f"clerk#alice#{task['id']}"}, "sk": {"S": "head"}},
+        UpdateExpression="SET held = :yes, lease_end = :later",
+        ExpressionAttributeValues={":yes": {"BOOL": True}, ":later": {"N": "99999999999"}},
+    )
+    stage.calls.clear()
+    assert stage.deliver(message) == {"batchItemFailures": []}
+    assert stage.calls["SendMessage"] == 1
+    assert stage.writes == 0
+    assert stage.receive() == []  # it is delayed
+
+
+def test_a_run_hides_its_message_only_as_long_as_its_lease(play: Any) -> None:
+    stage = play(ScriptedModel("Done."))
+    stage.send("Hi!", wait=False)
+    stage.pump()
+    assert stage.calls["ChangeMessageVisibility"] == 1
+
+
+def test_a_task_that_keeps_getting_nowhere_ends_and_says_why(play: Any) -> None:
+    model = ScriptedModel(pause(60), "Never said.")
+    stage = play(model, reserve_seconds=0.5, max_idle_runs=2)
+    task = stage.send("Hi!", wait=False)
+    stage.pump(seconds=2.2)
+    ended = stage.get(task["id"])
+    assert state_of(ended) == "failed"
+    assert "2 runs in a row ended without finishing a step" in text_of(ended)
+
+
+def test_a_task_has_no_more_runs_than_allowed(play: Any) -> None:
+    model = ScriptedModel.by_turn(lambda prompt: calls("sleep", seconds=0.9))
+    stage = play(model, reserve_seconds=0.5, max_runs=3, max_repeats=50)
+    task = stage.send("Hi!", wait=False)
+    stage.pump(seconds=3.0)
+    ended = stage.get(task["id"])
+    assert state_of(ended) == "failed"
+    assert "stopped after 3 runs" in text_of(ended)

@@ -1,0 +1,30 @@
+"""AWS at its worst, each as a story of its own; the chaos tells them all at once."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from agentfn.bootstrap import client
+from agentfn.testing import ScriptedModel
+from conftest import text_of
+
+
+def test_a_queue_that_cannot_be_reached_does_not_stop_a_run_that_has_its_task(
+    play: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)
+    stage = play(ScriptedModel("Done."))
+    task = stage.send("Hi!", wait=False)
+    [message] = stage.receive()
+
+    def unreachable(request: Any, **_: Any) -> None:
+        raise EndpointConnectionError(endpoint_url=request.url)
+
+    event = "before-send.sqs.ChangeMessageVisibility"
+    client("sqs").meta.events.register_first(event, unreachable)
+    try:
+        assert stage.deliver(message) == {"batchItemFailures": []}
+    finally:
+        client("sqs").meta.events.unregister(event, unreachable)
+    assert text_of(stage.get(task["id"])) == "Done."

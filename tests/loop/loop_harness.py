@@ -1,0 +1,215 @@
+"""A loop without AWS: a workspace in memory, tools that leave a trace, and a check for transcripts."""
+
+import asyncio
+import dataclasses
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agentfn import Context, Deadline, File, FileInfo, Output, ToolError, tool
+from agentfn.loop import AgentLoop, LoopEvent, LoopFinished, LoopLimits, LoopResult
+from agentfn.loop.model_retry import RetryPolicy
+from agentfn.models import Model, Prompt, Turn
+from agentfn.models.messages import messages
+from agentfn.tools import FileLink, FileRecord, ToolRegistry
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
+from provider_stubs.request_rules import openai_faults
+
+HI = Turn("user", "hi")
+
+
+class Desk:
+    """The files of a task, in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kept: dict[str, tuple[FileRecord, bytes]] = {}
+
+    @property
+    def files(self) -> tuple[FileRecord, ...]:
+        return tuple(record for record, _ in self.kept.values())
+
+    @property
+    def produced(self) -> tuple[FileInfo, ...]:
+        return tuple(record for record, _ in self.kept.values() if record.origin == "produced")
+
+    def local_path(self, name: str) -> Path:
+        raise ToolError(f"there is no file {name!r}")
+
+    def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
+        origin = "hidden" if hidden else "produced"
+        record = FileRecord(file.name, file.content_type, file.size, origin, f"key/{file.name}")  # type: ignore[arg-type]
+        self.kept[file.name] = (record, file.read())
+        return record
+
+    def add_link(self, link: FileLink) -> FileInfo:
+        record = FileRecord(link.name, link.media_type, 0, "produced", url=link.url)
+        self.kept[link.name] = (record, b"")
+        return record
+
+
+class Workshop:
+    """Tools that say what they did, in `done`; `most` is how many ran at once at the busiest moment."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.most = 0
+        self._running = 0
+        self._lock = threading.Lock()
+        self.tools = ToolRegistry([self._look(), self._book(), self._nap(), self._draw(), self._give()])
+
+    def _did(self, what: str) -> None:
+        with self._lock:
+            self.done.append(what)
+
+    def _look(self) -> Any:
+        @tool(idempotent=True)
+        def look(at: str = "") -> str:
+            """Looks. Has no effect."""
+            self._did(f"look {at}")
+            return f"saw {at}"
+
+        return look
+
+    def _book(self) -> Any:
+        @tool
+        def book(seat: int) -> str:
+            """Books. Has one."""
+            self._did(f"book {seat}")
+            return f"booked {seat}"
+
+        return book
+
+    def _nap(self) -> Any:
+        @tool(idempotent=True)
+        async def nap(seconds: float, name: str = "", chatty: bool = False, context: Context = None) -> str:  # type: ignore[assignment]
+            """Sleeps."""
+            self._running += 1
+            self.most = max(self.most, self._running)
+            try:
+                end = asyncio.get_running_loop().time() + seconds
+                while (rest := end - asyncio.get_running_loop().time()) > 0:
+                    await asyncio.sleep(min(rest, 0.02) if chatty else rest)
+                    if chatty:
+                        context.progress("still here")
+            finally:
+                self._running -= 1
+            self._did(f"nap {name}")
+            return f"slept {name}"
+
+        return nap
+
+    def _draw(self) -> Any:
+        @tool(idempotent=True)
+        def draw(context: Context, name: str = "a.svg") -> Output:
+            """Draws."""
+            context.progress(f"drawing {name}")
+            return Output("drawn", files=[File(name, b"<svg/>")])
+
+        return draw
+
+    def _give(self) -> Any:
+        @tool(idempotent=True)
+        def give(text: str) -> str:
+            """Gives back what it got."""
+            return text
+
+        return give
+
+
+@dataclasses.dataclass
+class Player:
+    desk: Desk
+    shop: Workshop
+
+    def loop(self, model: Model, seconds: float = 60, **rest: Any) -> AgentLoop:
+        limits = LoopLimits(
+            max_steps=rest.pop("steps", 40),
+            max_repeats=rest.pop("repeats", 6),
+            retry_policy=RetryPolicy(max_retries=rest.pop("retries", 4)),
+            tools=ToolLimits(**rest.pop("limits", {})),
+        )
+        return AgentLoop(
+            model=model,
+            tools=rest.pop("tools", self.shop.tools),
+            system_prompt="Be brief.",
+            workspace=self.desk,
+            deadline=rest.pop("deadline", None) or Deadline.after(seconds),
+            limiter=rest.pop("slots", None) or ConcurrencyLimiter(16),
+            task_id="task",
+            limits=limits,
+            can_suspend=rest.pop("suspends", True),
+            **rest,
+        )
+
+    def play(self, model: Model, *turns: Turn, interrupted: bool = False, **rest: Any) -> list[LoopEvent]:
+        async def collect() -> list[LoopEvent]:
+            loop = self.loop(model, **rest)
+            return [event async for event in loop.run_stream(turns or (HI,), interrupted=interrupted)]
+
+        events = asyncio.run(collect())
+        check_events(events)
+        for prompt in getattr(model, "prompts", ()):
+            check_prompt(prompt)
+        return events
+
+    def run(self, model: Model, *turns: Turn, **rest: Any) -> LoopResult:
+        final = self.play(model, *turns, **rest)[-1]
+        assert isinstance(final, LoopFinished)
+        return final.result
+
+
+def check_transcript(turns: Sequence[Turn]) -> None:
+    """What providers ask for: every call answered once, at once, in order, by a result that says something."""
+    waiting: list[str] = []
+    seen: set[str] = set()
+    for turn in turns:
+        if turn.role == "tool":
+            assert waiting, f"a result that nobody asked for: {turn}"
+            assert turn.call_id == waiting.pop(0)
+            assert turn.text.strip()
+            continue
+        assert not waiting, f"calls without a result: {waiting}"
+        waiting = [call.id for call in turn.calls]
+        assert len(set(waiting)) == len(waiting)
+        assert seen.isdisjoint(waiting)
+        assert all(waiting)
+        seen.update(waiting)
+        assert turn.text.strip() or turn.calls or turn.role == "assistant"
+    assert not waiting, f"calls without a result: {waiting}"
+
+
+def check_prompt(prompt: Prompt) -> None:
+    """What any provider takes: as a transcript, and as the chat messages that become of it."""
+    assert prompt.turns[0].role == "user"
+    assert prompt.turns[-1].role in ("user", "tool")
+    check_transcript(prompt.turns)
+    assert prompt.tools or not any(turn.calls for turn in prompt.turns), "calls, but no tools are declared"
+    chat = messages(prompt)
+    assert {message["role"] for message in chat} <= {"system", "user", "assistant", "tool"}
+    for message in chat:
+        assert message.get("tool_calls") if message["content"] is None else message["content"].strip()
+        for call in message.get("tool_calls", ()):
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
+    body = {"model": "m", "messages": chat, **({"tools": list(prompt.tools)} if prompt.tools else {})}
+    assert openai_faults(body) == []
+    json.dumps(chat, ensure_ascii=False, allow_nan=False).encode()  # halves of characters cannot be sent
+
+
+def check_events(events: Sequence[LoopEvent]) -> None:
+    """Steps never go back, each event is JSON, and the last one, and no other, is final."""
+    steps = [event.step for event in events]
+    assert steps == sorted(steps)
+    assert [isinstance(event, LoopFinished) for event in events] == [False] * (len(events) - 1) + [True]
+    for event in events:
+        assert json.loads(json.dumps(event.to_json(), allow_nan=False))["kind"] == event.kind
+    final = events[-1]
+    assert isinstance(final, LoopFinished)
+    if final.result.status != "suspended" and final.result.finish_reason != "approval":
+        check_transcript(final.result.transcript)
+
+
+def told(result: LoopResult) -> list[str]:
+    return [turn.text for turn in result.transcript if turn.role == "tool"]

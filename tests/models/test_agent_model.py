@@ -1,0 +1,57 @@
+"""A whole agent whose environment leads to a direct door: invocation after invocation, and to the end of its loop."""
+
+import gc
+
+import pytest
+from pydantic import SecretStr
+
+from agentfn import Agent, Context, Settings, tool
+from agentfn.bootstrap import model_for
+from agentfn.testing import Stage
+from provider_stubs.clients import KEY, NAMES
+from provider_stubs.script import Dialect, calls, fails, says
+from provider_stubs.server import Provider
+
+
+@tool
+def look(at: str, context: Context) -> str:
+    """Looks at a thing.
+
+    Args:
+        at: the thing
+    """
+    return f"saw {at}"
+
+
+CLERK = Agent(name="clerk", description="A clerk.", tools=[look])
+
+
+@pytest.mark.parametrize("dialect", ["openai", "bedrock"])
+def test_an_agent_works_through_a_direct_door(dialect: Dialect, provider: Provider) -> None:
+    settings = Settings(
+        agent_model=NAMES[dialect],
+        agent_model_api_base=getattr(provider, dialect),
+        agent_model_api_key=SecretStr(KEY),
+        table="t",
+        bucket="b",
+        queue_url="q",
+        auth="none",
+    )
+    provider.plays(
+        calls(("c1", "look", {"at": "Rome"}), ("c2", "look", {"at": "Oslo"})),
+        says("Rain everywhere."),
+        fails(503, retry_after="0.1"),
+        says("Here I am."),
+    )
+
+    with Stage(CLERK, model_for(CLERK, settings)()) as stage:
+        tasks = [stage.send("Weather?"), stage.send("Hi!")]
+
+    answers = [str(task["artifacts"] if task.get("artifacts") else task["status"]) for task in tasks]
+    assert "Rain everywhere." in answers[0]
+    assert "Here I am." in answers[1]
+    assert tasks[0]["metadata"]["agentfn"]["usage"]["cost"] > 0
+    assert not provider.refusals
+    seen = str(provider.requests[1].body["messages"])
+    assert seen.index("saw Rome") < seen.index("saw Oslo")
+    gc.collect()  # a connection that was left open would warn now

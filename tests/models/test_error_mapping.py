@@ -1,0 +1,291 @@
+import asyncio
+import logging
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.models.litellm import LitellmModel, load
+from provider_stubs.clients import CLASSES, KEY, LOOK, NAMES, Ask, Way, hello, speaking
+from provider_stubs.script import Dialect, Failed, Raw, drops, fails
+from provider_stubs.server import Provider
+
+pytestmark = pytest.mark.slow
+
+SECRET = "the patient's name is Rosalind Quartermaine-Oyelaran"
+
+
+@pytest.fixture
+def logged() -> Iterator[list[logging.LogRecord]]:
+    """What the product logs, at any level."""
+    records: list[logging.LogRecord] = []
+    log, listener = logging.getLogger("agentfn"), logging.Handler()
+    listener.emit = records.append  # type: ignore[method-assign, assignment]
+    level = log.level
+    log.addHandler(listener)
+    log.setLevel(logging.DEBUG)
+    yield records
+    log.setLevel(level)
+    log.removeHandler(listener)
+
+
+@pytest.mark.parametrize("line", [fails(s) for s in (408, 409, 429, 500, 502, 503, 504, 529)], ids=lambda f: f.status)
+def test_trouble_that_may_pass_is_asked_once_and_reported_as_such(line: Failed, provider: Provider, ask: Ask) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelUnavailable, match="is not available now") as caught:
+        ask(hello())
+
+    assert caught.value.retry_after is None
+    assert len(provider.requests) == 1
+
+
+def test_a_dropped_connection_is_trouble_that_may_pass(provider: Provider, ask: Ask) -> None:
+    provider.plays(drops())
+
+    with pytest.raises(ModelUnavailable):
+        ask(hello())
+
+    assert len(provider.requests) == 1
+
+
+def test_an_address_where_nobody_listens_is_trouble_that_may_pass(
+    way: Way, dialect: Dialect, loop: asyncio.AbstractEventLoop
+) -> None:
+    with Provider() as gone:
+        model = speaking(dialect, gone, way=way)
+
+    with pytest.raises(ModelUnavailable):
+        loop.run_until_complete(model.ask(hello()))
+
+
+@pytest.mark.parametrize("shape", [{}, {"choices": []}, {"content": None}], ids=str)
+def test_an_answer_that_is_none_is_trouble_that_may_pass(
+    shape: dict[str, object], provider: Provider, ask: Ask
+) -> None:
+    provider.plays(Raw(shape))
+
+    with pytest.raises(ModelUnavailable):
+        ask(hello())
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), ("", None)])
+def test_the_wait_that_a_provider_asks_for_is_passed_on(
+    header: str, seconds: float | None, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(fails(429, retry_after=header))
+
+    with pytest.raises(ModelUnavailable) as caught:
+        ask(hello())
+
+    assert caught.value.retry_after == seconds
+
+
+def test_a_wait_until_a_date_is_passed_on_in_seconds(provider: Provider, ask: Ask) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    provider.plays(fails(503, retry_after=date))
+
+    with pytest.raises(ModelUnavailable) as caught:
+        ask(hello())
+
+    assert caught.value.retry_after == pytest.approx(90, abs=15)
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        (fails(400, "messages.0 is odd"), "sampling option"),
+        (fails(401), "AGENT_MODEL_API_KEY"),
+        (fails(402), "credit"),
+        (fails(403), "may not use"),
+        (fails(404), "AGENT_MODEL"),
+        (fails(422), "sampling option"),
+    ],
+    ids=lambda case: f"{case.status}-{case.kind}" if isinstance(case, Failed) else "",
+)
+def test_trouble_that_stays_names_the_model_and_a_remedy(
+    line: Failed, remedy: str, provider: Provider, ask: Ask, dialect: Dialect
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelRefused, match=remedy) as caught:
+        ask(hello())
+
+    assert NAMES[dialect] in str(caught.value)
+    assert len(provider.requests) == 1
+
+
+TOO_LONG: list[tuple[Dialect, Failed]] = [
+    ("openai", fails(400, "This model's maximum context length is 8192 tokens.", kind="context_length_exceeded")),
+    ("openai", fails(400, "Your input is long", kind="context_length_exceeded")),
+    ("openai", fails(413)),
+    ("anthropic", fails(400, "prompt is too long: 9 tokens > 4 maximum", kind="invalid_request_error")),
+    ("anthropic", fails(400, "input length and `max_tokens` exceed context limit: 9 + 1 > 4")),
+    ("anthropic", fails(413, "Request exceeds the maximum size", kind="request_too_large")),
+    ("bedrock", fails(400, "Input is too long for requested model.", kind="ValidationException")),
+    ("bedrock", fails(400, "The model returned the following errors: prompt is too long: 9 tokens > 4 maximum")),
+    ("bedrock", fails(400, "Too many input tokens. Max input tokens: 4, request input token count: 9")),
+    ("bedrock", fails(400, "The model returned these errors: input length and `max_tokens` exceed context limit: 9")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "line"), TOO_LONG)
+def test_a_transcript_that_is_too_long_is_told_apart_so_that_it_can_be_cut(
+    line: Failed, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelTooLong, match="set AGENTFN_MAX_HISTORY_CHARS to less"):
+        ask(hello())
+
+    assert len(provider.requests) == 1
+
+
+THROTTLED: list[tuple[Dialect, Failed]] = [
+    ("openai", fails(429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000")),
+    ("anthropic", fails(429, "This request would exceed the limit of 40,000 input tokens per minute.")),
+    ("bedrock", fails(429, "Too many tokens, please wait before trying again.", kind="ThrottlingException")),
+    ("bedrock", fails(429, "too many tokens per day, please wait", kind="ThrottlingException")),
+    ("bedrock", fails(429, "Too many input tokens a minute", kind="ThrottlingException")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "line"), THROTTLED)
+def test_too_many_tokens_a_minute_are_not_a_transcript_that_is_too_long(
+    line: Failed, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelUnavailable):
+        ask(hello())
+
+
+@pytest.mark.parametrize("dialect", ["openai"])
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        (fails(400, "blocked", kind="content_policy_violation"), "content filter"),
+        (fails(429, "You exceeded your current quota", kind="insufficient_quota"), "quota"),
+    ],
+)
+def test_what_openai_calls_a_trouble_says_more_than_its_status(
+    line: Failed, remedy: str, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(ModelRefused, match=remedy):
+        ask(hello())
+
+
+@pytest.mark.parametrize("dialect", ["bedrock"])
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (fails(400, "The value at messages.0 is odd", kind="ValidationException"), ModelRefused),
+        (fails(403, "User: arn is not authorized to perform it", kind="AccessDeniedException"), ModelRefused),
+        (fails(404, "Could not resolve the model", kind="ResourceNotFoundException"), ModelRefused),
+        (fails(408, "Model has timed out", kind="ModelTimeoutException"), ModelUnavailable),
+        (fails(424, "The model failed", kind="ModelErrorException"), ModelUnavailable),
+        (fails(429, "Rate exceeded", kind="ThrottlingException"), ModelUnavailable),
+        (fails(429, "Model is not ready", kind="ModelNotReadyException"), ModelUnavailable),
+        (fails(500, "It failed", kind="InternalServerException"), ModelUnavailable),
+        (fails(503, "Bedrock is unable to process it", kind="ServiceUnavailableException"), ModelUnavailable),
+    ],
+    ids=lambda case: case.kind if isinstance(case, Failed) else "",
+)
+def test_each_error_of_bedrock_is_of_its_kind(
+    line: Failed, error: type[ModelError], provider: Provider, ask: Ask
+) -> None:
+    provider.plays(line)
+
+    with pytest.raises(error) as caught:
+        ask(hello())
+
+    assert type(caught.value) is error
+    assert len(provider.requests) == 1
+
+
+def test_an_option_that_was_not_forced_is_not_asked_twice(provider: Provider, ask: Ask) -> None:
+    provider.plays(fails(400, "tool_choice is odd"))
+
+    with pytest.raises(ModelRefused):
+        ask(hello(tools=(LOOK,)))
+
+    assert len(provider.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["gpt", "nobody/gpt"])
+def test_a_model_of_no_provider_is_told_how_a_name_reads(name: str, loop: asyncio.AbstractEventLoop) -> None:
+    with pytest.raises(ModelRefused, match="AGENT_MODEL must read provider/model") as caught:
+        loop.run_until_complete(LitellmModel(name).ask(hello()))
+
+    assert name in str(caught.value)
+
+
+def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    load.cache_clear()
+
+    with pytest.raises(ModelRefused, match="needs the package litellm"):
+        loop.run_until_complete(LitellmModel("openai/gpt-4o").ask(hello()))
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+def test_a_missing_key_is_told_before_anything_is_sent(
+    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(variable, raising=False)
+    base = getattr(provider, dialect)
+
+    with pytest.raises(ModelRefused, match="AGENT_MODEL_API_KEY"):
+        loop.run_until_complete(CLASSES[way, dialect](NAMES[dialect], base=base).ask(hello()))
+
+    assert not provider.requests
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+@pytest.mark.parametrize("status", [400, 401, 500])
+def test_neither_the_key_nor_the_messages_are_told_or_logged(
+    status: int, provider: Provider, ask: Ask, logged: list[logging.LogRecord], capfd: pytest.CaptureFixture[str]
+) -> None:
+    provider.plays(fails(status, f"Bad key {KEY} for: {SECRET}"), fails(status, f"Bad key {KEY}."))
+
+    said = []
+    for _ in range(2):
+        with pytest.raises(ModelError) as caught:
+            ask(hello(SECRET))
+        assert caught.value.__suppress_context__
+        said.append(str(caught.value))
+    out, err = capfd.readouterr()
+    everything = " ".join([*said, *(str(vars(record)) for record in logged), out, err])
+
+    assert KEY not in everything
+    assert "Quartermaine" not in everything
+
+
+def test_the_log_has_the_providers_own_words_where_they_are_its_own(
+    provider: Provider, ask: Ask, logged: list[logging.LogRecord]
+) -> None:
+    provider.plays(fails(400, "max_tokens must be at most 4096"))
+
+    with pytest.raises(ModelRefused):
+        ask(hello())
+
+    assert [record.levelname for record in logged] == ["DEBUG"]
+    assert "max_tokens must be at most 4096" in vars(logged[0])["words"]
+
+
+def test_no_door_prints_anything_when_things_go_wrong(
+    provider: Provider, ask: Ask, capfd: pytest.CaptureFixture[str]
+) -> None:
+    provider.plays(fails(400), fails(500))
+
+    for _ in range(2):
+        with pytest.raises(ModelError):
+            ask(hello())
+
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,155 @@
+"""What is known of a model before it is asked, and what becomes of a wish that it does not grant."""
+
+import asyncio
+import json
+import socket
+import sys
+from typing import Any
+
+import pytest
+
+from agentfn.models.bedrock import BedrockModel
+from agentfn.models.litellm import LitellmModel, load
+from agentfn.models.openai import OpenAIModel
+from provider_stubs.clients import LOOK, Ask, Door, Telling, Way, hello, speaking
+from provider_stubs.script import Dialect, calls, fails, says
+from provider_stubs.server import Provider
+
+CLOSED: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
+    "required": ["city", "tags"],
+    "additionalProperties": False,
+}
+OPEN: dict[str, Any] = {"type": "object", "properties": {"args": {"type": "object"}}}
+SHAPED = hello(schema=CLOSED)
+OLDER = "bedrock/converse/anthropic.claude-sonnet-4-20250514-v1:0"  # follows a schema, but not of its own accord
+
+
+def test_a_schema_goes_to_a_model_that_is_known_to_follow_one(provider: Provider, ask: Ask, dialect: Dialect) -> None:
+    provider.plays(says('{"city": "Paris", "tags": []}'))
+
+    assert json.loads(ask(SHAPED).text)["city"] == "Paris"
+
+    body = provider.requests[0].body
+    match dialect:
+        case "openai":
+            shape = body["response_format"]
+            assert shape["type"] == "json_schema"
+            assert shape["json_schema"] == {"name": "answer", "schema": CLOSED, "strict": False}
+        case "anthropic":
+            assert body["output_format"]["schema"]["properties"].keys() == {"city", "tags"}
+        case "bedrock":
+            assert "city" in body["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "schema"), [("bedrock", OLDER, CLOSED), ("bedrock", OLDER, OPEN), ("anthropic", "", OPEN)]
+)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
+    name: str,
+    schema: dict[str, Any],
+    streamed: bool,
+    dialect: Dialect,
+    provider: Provider,
+    loop: asyncio.AbstractEventLoop,
+    telling: Telling,
+) -> None:
+    provider.plays(calls(("c1", "json_tool_call", {"city": "Paris", "tags": []})))
+    model, prompt = speaking(dialect, provider, name), hello(schema=schema)
+
+    reply = telling(model, prompt)[1] if streamed else loop.run_until_complete(model.ask(prompt))
+
+    assert json.loads(reply.text) == {"city": "Paris", "tags": []}
+    assert (reply.calls, reply.finish) == ((), "stop")
+
+
+@pytest.mark.parametrize("name", ["made-up-model", "gpt-4"])
+def test_a_model_that_is_not_known_to_follow_a_schema_is_not_told(
+    name: str, way: Way, provider: Provider, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(says("{}"))
+
+    loop.run_until_complete(speaking("openai", provider, f"openai/{name}", way=way).ask(SHAPED))
+
+    assert "response_format" not in provider.requests[0].body
+
+
+def test_a_schema_is_not_sent_beside_tools(provider: Provider, ask: Ask, dialect: Dialect) -> None:
+    provider.plays(says("{}"))
+
+    ask(hello(schema=CLOSED, tools=(LOOK,)))
+
+    assert "city" not in str(provider.requests[0].body)
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_provider_that_disputes_the_schema_is_asked_once_more_without_it(
+    status: int, provider: Provider, ask: Ask
+) -> None:
+    provider.plays(fails(status, "response_format: json_schema is not supported here"), says("Paris."))
+
+    assert ask(SHAPED).text == "Paris."
+    assert ["city" in str(request.body) for request in provider.requests] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openai/gpt-4o",
+        "gpt-4o",
+        "anthropic/claude-haiku-4-5",
+        "bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "bedrock/us-east-1/amazon.nova-pro-v1:0",
+        "openai/my-own-model",
+        "openai/deepseek-reasoner",
+        "openrouter/somebody/deepseek-reasoner",
+        "ollama/llama3",
+        "ollama_chat/qwen3",
+        "nonsense",
+    ],
+)
+def test_a_model_is_taken_to_call_tools_unless_it_is_known_not_to(name: str, loop: asyncio.AbstractEventLoop) -> None:
+    assert loop.run_until_complete(LitellmModel(name).calls_tools())
+
+
+@pytest.mark.parametrize("name", ["deepseek/deepseek-reasoner", "deepseek-reasoner", "gemini/gemini-2.5-flash-image"])
+def test_a_model_that_is_known_not_to_call_tools_says_so(name: str, loop: asyncio.AbstractEventLoop) -> None:
+    assert not loop.run_until_complete(LitellmModel(name).calls_tools())
+
+
+@pytest.mark.parametrize(
+    ("model", "calls_them"),
+    [
+        (OpenAIModel("openai/gpt-4o"), True),
+        (OpenAIModel("my-own-model", base="http://192.0.2.1/v1"), True),
+        (OpenAIModel("openai/gpt-5-chat"), False),
+        (BedrockModel("bedrock/amazon.nova-pro-v1:0"), True),
+        (BedrockModel("bedrock/converse/us.deepseek.r1-v1:0"), False),
+        (BedrockModel("bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/x"), True),
+    ],
+    ids=lambda case: getattr(case, "name", ""),
+)
+def test_a_direct_door_knows_the_same(model: Door, calls_them: bool, loop: asyncio.AbstractEventLoop) -> None:
+    assert loop.run_until_complete(model.calls_tools()) is calls_them
+
+
+def test_what_a_model_can_do_is_told_without_the_network(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+    assert loop.run_until_complete(LitellmModel("ollama/mine", base="http://192.0.2.1:11434").calls_tools())
+
+
+def test_a_litellm_that_is_missing_is_told_at_the_first_question(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    load.cache_clear()
+
+    assert loop.run_until_complete(LitellmModel("openai/gpt-4o").calls_tools())

@@ -1,0 +1,167 @@
+"""Which door a model is asked through, and what is told where there is none."""
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentfn import Agent, ConfigurationError, Settings
+from agentfn.bootstrap import model_for
+from agentfn.models.bedrock import BedrockModel
+from agentfn.models.choosing import on_bedrock, opening
+from agentfn.models.litellm import LitellmModel
+from agentfn.models.openai import OpenAIModel
+from agentfn.testing import ScriptedModel
+
+ARN = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.amazon.nova-pro-v1:0"
+BASE = "http://127.0.0.1:1/v1"
+
+
+def settings(**given: Any) -> Settings:
+    return Settings(table="t", bucket="b", queue_url="q", auth="none", **given)
+
+
+@pytest.fixture
+def chosen() -> Callable[..., type]:
+    """The class of the model that an agent's environment leads to."""
+    agent = Agent(name="clerk", description="A clerk.", models={"demo": ScriptedModel})
+    return lambda **given: type(model_for(agent, settings(**given))())
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "door"),
+    [
+        ("openai/gpt-4o", None, OpenAIModel),
+        ("openai/mine", BASE, OpenAIModel),
+        ("mine", BASE, OpenAIModel),
+        ("bedrock/amazon.nova-pro-v1:0", None, BedrockModel),
+        ("bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0", None, BedrockModel),
+        ("bedrock/eu-west-1/amazon.nova-pro-v1:0", None, BedrockModel),
+        (f"bedrock/{ARN}", None, BedrockModel),
+        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", None, LitellmModel),
+        (f"bedrock/deepseek_r1/{ARN}", None, LitellmModel),
+        ("anthropic/claude-sonnet-4-5", None, LitellmModel),
+        ("openrouter/openai/gpt-4o", None, LitellmModel),
+        ("anthropic/claude-sonnet-4-5", BASE, LitellmModel),
+        ("gpt-4o", None, LitellmModel),
+        ("demo", None, ScriptedModel),
+        ("demo", BASE, ScriptedModel),
+    ],
+)
+def test_the_lightest_door_that_knows_a_name_is_taken(
+    name: str, base: str | None, door: type, chosen: Callable[..., type]
+) -> None:
+    assert chosen(agent_model=name, agent_model_api_base=base) is door
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "base", "door"),
+    [
+        ("openai/gpt-4o", "litellm", None, LitellmModel),
+        ("bedrock/amazon.nova-pro-v1:0", "litellm", None, LitellmModel),
+        ("gpt-4o", "openai", None, OpenAIModel),
+        ("meta-llama/llama-3", "openai", BASE, OpenAIModel),
+        ("amazon.nova-pro-v1:0", "bedrock", None, BedrockModel),
+        (ARN, "bedrock", None, BedrockModel),
+        ("demo", "litellm", None, ScriptedModel),
+    ],
+)
+def test_a_door_that_is_asked_for_is_taken_except_for_the_agents_own_models(
+    name: str, asked: str, base: str | None, door: type, chosen: Callable[..., type]
+) -> None:
+    assert chosen(agent_model=name, agent_model_door=asked, agent_model_api_base=base) is door
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "told"),
+    [
+        ("anthropic/claude-sonnet-4-5", "openai", "AGENT_MODEL_API_BASE"),
+        ("anthropic/claude-sonnet-4-5", "bedrock", "bedrock/<id>"),
+        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", "bedrock", "AGENT_MODEL_DOOR at auto"),
+        ("openai/", "auto", "provider/model"),
+        ("/gpt-4o", "auto", "provider/model"),
+        ("bedrock/converse/", "auto", "provider/model"),
+        (" gpt-4o", "auto", "provider/model"),
+    ],
+)
+def test_a_name_that_the_door_does_not_know_stops_the_start(
+    name: str, asked: str, told: str, chosen: Callable[..., type]
+) -> None:
+    with pytest.raises(ConfigurationError, match=told) as caught:
+        chosen(agent_model=name, agent_model_door=asked)
+
+    assert name in str(caught.value)
+
+
+def test_an_address_that_is_none_stops_the_start(chosen: Callable[..., type]) -> None:
+    with pytest.raises(ConfigurationError, match="reads https://host/v1"):
+        chosen(agent_model="openai/gpt-4o", agent_model_api_base="llm.example.com/v1")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "remedy"),
+    [
+        ("mistral/mistral-large", "litellm", r"add agentfn\[litellm\] to the function's requirements"),
+        ("openai/gpt-4o", "openai", r"add agentfn\[openai\] to the function's requirements"),
+        ("bedrock/amazon.nova-pro-v1:0", "botocore", r"add agentfn\[aws\]"),
+    ],
+)
+def test_a_door_whose_package_is_missing_stops_the_start_and_says_what_to_do(
+    name: str, package: str, remedy: str, chosen: Callable[..., type], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(ConfigurationError, match=remedy) as caught:
+        chosen(agent_model=name)
+
+    assert all(word in str(caught.value) for word in (name, f"package {package}", "door"))
+
+
+def test_a_folder_that_holds_the_list_of_prices_alone_is_no_package(tmp_path: Path) -> None:
+    tmp_path.joinpath("litellm").mkdir()
+    code = (
+        "import sys\nfrom agentfn.errors import ConfigurationError\nfrom agentfn.models.choosing import opening\n"
+        "sys.path[:] = [sys.argv[1]]\n"
+        "try: opening('mistral/c', key=lambda: None, base=None)\n"
+        "except ConfigurationError as error: print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert "needs the package litellm" in ran.stdout
+
+
+def test_choosing_imports_no_client() -> None:
+    code = (
+        "import sys\nfrom agentfn.models.choosing import opening\n"
+        "for name in ('openai/a', 'bedrock/b', 'mistral/c'): opening(name, key=lambda: None, base=None)\n"
+        "print({'openai', 'litellm', 'boto3'} & sys.modules.keys())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("name", "region", "id_"),
+    [
+        ("bedrock/amazon.nova-pro-v1:0", None, "amazon.nova-pro-v1:0"),
+        ("bedrock/converse/amazon.nova-pro-v1:0", None, "amazon.nova-pro-v1:0"),
+        ("bedrock/us-gov-west-1/amazon.nova-pro-v1:0", "us-gov-west-1", "amazon.nova-pro-v1:0"),
+        ("bedrock/converse/eu-west-1/amazon.nova-pro-v1:0", "eu-west-1", "amazon.nova-pro-v1:0"),
+        (f"bedrock/{ARN}", "eu-west-1", ARN),
+        (f"bedrock/converse/{ARN}", "eu-west-1", ARN),
+        (f"bedrock/us-east-1/{ARN}", "us-east-1", ARN),
+        ("amazon.nova-pro-v1:0", None, "amazon.nova-pro-v1:0"),
+    ],
+)
+def test_a_name_on_bedrock_holds_an_id_and_maybe_a_region(name: str, region: str | None, id_: str) -> None:
+    assert on_bedrock(name) == (region, id_)
+
+
+def test_a_key_is_read_by_the_model_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    opening("openai/gpt-4o", key=lambda: read.append(1), base=None)()
+    assert read == []
+    assert importlib.util.find_spec("openai") is not None

@@ -1,0 +1,176 @@
+"""Limits, cancels and the event loop."""
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+
+import pytest
+
+from agentfn.errors import ModelUnavailable
+from agentfn.models import Prompt
+from provider_stubs.clients import CLASSES, NAMES, Ask, Door, Way, close, hello
+from provider_stubs.script import Broken, Dialect, Line, Stuck, hangs, says, trickles
+from provider_stubs.server import Provider
+
+pytestmark = pytest.mark.slow
+
+type Asking = Callable[[Door], Awaitable[object]]
+
+
+async def _asked(model: Door) -> object:
+    return await model.ask(hello())
+
+
+async def _streamed(model: Door) -> object:
+    async with aclosing(model.stream(hello())) as items:
+        return [item async for item in items]
+
+
+@pytest.mark.parametrize("line", [hangs(), trickles()], ids=lambda line: line.how)
+def test_a_call_ends_at_its_limit_whatever_the_provider_does(line: Stuck, provider: Provider, ask: Ask) -> None:
+    provider.plays(line)
+    began = time.monotonic()
+
+    with pytest.raises(ModelUnavailable, match="did not answer within 1 s"):
+        ask(hello(timeout=1.0))
+
+    assert 0.9 < time.monotonic() - began < 1.5
+    assert len(provider.requests) == 1
+
+
+def test_a_key_that_takes_too_long_to_read_counts_as_well(
+    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
+) -> None:
+    locked = threading.Event()
+    model = CLASSES[way, dialect](NAMES[dialect], key=lambda: str(locked.wait(5)), base=provider.anthropic)
+
+    with pytest.raises(ModelUnavailable):
+        loop.run_until_complete(model.ask(hello(timeout=0.2)))
+
+    locked.set()
+    assert not provider.requests
+
+
+def test_a_new_key_is_used_at_the_next_question(
+    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
+) -> None:
+    keys = iter(["old", "new"])
+    model = CLASSES[way, dialect](NAMES[dialect], key=lambda: next(keys), base=getattr(provider, dialect))
+    provider.plays(says("one"), says("two"))
+
+    for _ in range(2):
+        loop.run_until_complete(model.ask(hello()))
+
+    headers = [request.headers for request in provider.requests]
+    keys_sent = [seen.get("x-api-key") or seen["authorization"].removeprefix("Bearer ") for seen in headers]
+    assert keys_sent == ["old", "new"]
+
+
+def test_one_connection_serves_invocation_after_invocation_whatever_their_limits(provider: Provider, ask: Ask) -> None:
+    provider.plays(says("one"), says("two"), says("three"))
+
+    for seconds in (30.0, 20.5, 11.25):
+        ask(hello(timeout=seconds))
+
+    # One, as a rule. A stream whose end comes a moment after its last event is hung up on, and costs its connection.
+    assert len({request.port for request in provider.requests}) < len(provider.requests)
+
+
+def test_an_answer_leaves_no_task_behind(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+    """What is left would be frozen with the process, and wake up in the next caller's request."""
+    provider.plays(says("one"))
+
+    loop.run_until_complete(model.ask(hello()))
+
+    assert not asyncio.all_tasks(loop)
+
+
+def test_a_cancel_hangs_up_and_leaves_no_task_behind(
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(hangs(), says("next"))
+
+    async def cancelled() -> None:
+        asking = asyncio.ensure_future(model.ask(hello()))
+        while not provider.requests:
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    loop.run_until_complete(cancelled())
+
+    assert not asyncio.all_tasks(loop)
+    assert loop.run_until_complete(model.ask(hello())).text == "next"
+    _until(lambda: provider.hang_ups == 1)
+
+
+# litellm's own thread cannot be cancelled; the coroutine that it prepared is then dropped before it started. The door
+# has this filter too, but pytest puts its own in place of it.
+@pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning")
+@pytest.mark.parametrize("asking", [_asked, _streamed])
+def test_a_cancel_at_any_moment_leaves_nothing_behind(
+    asking: Asking, dialect: Dialect, provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+) -> None:
+    stuck: Line = Broken(says("In France."), 3, "hang") if asking is _streamed else hangs()
+    provider.plays(says("warm"), *[stuck] * 100)
+    loop.run_until_complete(asking(model))
+    complaints: list[object] = []
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+
+    async def cancelled(steps: int) -> None:
+        call = asyncio.ensure_future(asking(model))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    steps = 0
+    while len(provider.requests) < 4:  # however long it takes here until one is under way, and all the way there
+        loop.run_until_complete(cancelled(steps))
+        steps = int(steps * 1.2) + 1
+    gc.collect()
+    loop.set_exception_handler(None)
+
+    assert not complaints
+    assert not asyncio.all_tasks(loop)
+    _until(lambda: provider.hang_ups == len(provider.requests) - 1)
+
+
+def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(says("one"), says("two"), says("three"))
+    loop.run_until_complete(model.ask(hello()))
+    other = asyncio.new_event_loop()
+
+    other.run_until_complete(model.ask(hello()))
+    other.run_until_complete(close())
+    other.close()
+    gc.collect()
+
+    assert loop.run_until_complete(model.ask(hello())).text == "three"
+
+
+def test_questions_asked_at_once_get_their_own_answers(
+    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+) -> None:
+    provider.plays(*[says("yes")] * 5)
+    prompts: list[Prompt] = [hello(f"Question {number}") for number in range(5)]
+
+    async def all_of_them() -> list[str]:
+        return [reply.text for reply in await asyncio.gather(*map(model.ask, prompts))]
+
+    assert loop.run_until_complete(all_of_them()) == ["yes"] * 5
+    assert len(provider.requests) == 5
+
+
+def _until(true: Callable[[], bool], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)

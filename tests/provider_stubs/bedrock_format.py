@@ -1,0 +1,86 @@
+"""Bedrock's Converse on the wire.
+
+Arguments travel as an object, so text that is not JSON cannot be played in this dialect.
+Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html,
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
+"""
+
+import json
+from base64 import b64encode
+from typing import Any
+
+from provider_stubs.event_stream import event, exception
+from provider_stubs.script import Failed, Said, pieces
+
+STOP_REASON = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "content_filtered",
+}
+
+
+def answer(line: Said) -> dict[str, Any]:
+    message = {"role": "assistant", "content": _content(line)}
+    stop = {"stopReason": STOP_REASON[line.reason]}
+    return {"output": {"message": message}, **stop, "usage": _usage(line), "metrics": {"latencyMs": 1}}
+
+
+def events(line: Said) -> list[bytes]:
+    """A text block has no start event, as on the real wire."""
+    told = [event("messageStart", {"role": "assistant"})]
+    for index, block in enumerate(_content(line)):
+        place = {"contentBlockIndex": index}
+        if "toolUse" in block:
+            start = {name: block["toolUse"][name] for name in ("toolUseId", "name")}
+            told.append(event("contentBlockStart", {"start": {"toolUse": start}, **place}))
+        told += [event("contentBlockDelta", {"delta": step, **place}) for step in _steps(block)]
+        told.append(event("contentBlockStop", place))
+    told.append(event("messageStop", {"stopReason": STOP_REASON[line.reason]}))
+    return [*told, event("metadata", {"usage": _usage(line), "metrics": {"latencyMs": 1}})]
+
+
+def failure(line: Failed) -> dict[str, Any]:
+    """The kind goes into the header x-amzn-ErrorType."""
+    return {"message": line.message}
+
+
+def error_event(line: Failed) -> bytes:
+    return exception(line.kind[:1].lower() + line.kind[1:], failure(line))
+
+
+def _content(line: Said) -> list[dict[str, Any]]:
+    content: list[dict[str, Any]] = [
+        {"reasoningContent": {"reasoningText": {"text": text, "signature": sign}}}
+        if text
+        else {"reasoningContent": {"redactedContent": b64encode(sign.encode()).decode()}}
+        for text, sign in line.thinking
+    ]
+    content += [{"text": line.text}] if line.text else []
+    return content + [
+        {"toolUse": {"toolUseId": id_, "name": name, "input": json.loads(arguments)}}
+        for id_, name, arguments in line.calls
+    ]
+
+
+def _steps(block: dict[str, Any]) -> list[dict[str, Any]]:
+    match block:
+        case {"text": text}:
+            return [{"text": piece} for piece in pieces(text)]
+        case {"toolUse": use}:
+            written = pieces(json.dumps(use["input"])) if use["input"] else [""]
+            return [{"toolUse": {"input": piece}} for piece in written]
+        case {"reasoningContent": {"reasoningText": {"text": text, "signature": sign}}}:
+            told = [{"reasoningContent": {"text": piece}} for piece in pieces(text)]
+            return [*told, {"reasoningContent": {"signature": sign}}]
+    return [{"reasoningContent": block["reasoningContent"]}]
+
+
+def _usage(line: Said) -> dict[str, Any]:
+    return {
+        "inputTokens": line.prompt - line.cached - line.written,
+        "outputTokens": line.completion,
+        "totalTokens": line.prompt + line.completion,
+        "cacheReadInputTokens": line.cached,
+        "cacheWriteInputTokens": line.written,
+    }

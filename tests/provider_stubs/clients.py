@@ -1,0 +1,66 @@
+"""Doors that open on a stub provider, and prompts to send through them.
+
+Bedrock's door signs with credentials from the environment: set those of `AWS` first.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from agentfn.models import Call, Prompt, Reply, Turn, connections
+from agentfn.models.bedrock import BedrockModel
+from agentfn.models.litellm import LitellmModel
+from agentfn.models.litellm import close as close_litellm
+from agentfn.models.openai import OpenAIModel
+from provider_stubs.dialects import Dialect
+from provider_stubs.server import Provider
+
+NAMES: dict[Dialect, str] = {
+    "openai": "openai/gpt-4o",
+    "anthropic": "anthropic/claude-haiku-4-5",
+    "bedrock": "bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+}
+AWS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+KEY = "sk-test-0123456789abcdef"
+LOOK: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Looks at a thing.",
+        "parameters": {"type": "object", "properties": {"at": {"type": "string"}}},
+    },
+}
+
+type Ask = Callable[[Prompt], Reply]
+type Way = Literal["litellm", "direct"]
+type Door = LitellmModel | OpenAIModel | BedrockModel
+type Telling = Callable[[Door, Prompt], tuple[list[str], Reply]]
+
+CLASSES: dict[tuple[Way, Dialect], type[Door]] = {
+    ("litellm", "openai"): LitellmModel,
+    ("litellm", "anthropic"): LitellmModel,
+    ("litellm", "bedrock"): LitellmModel,
+    ("direct", "openai"): OpenAIModel,
+    ("direct", "bedrock"): BedrockModel,
+}
+
+
+def speaking(dialect: Dialect, provider: Provider, name: str = "", *, way: Way = "litellm") -> Door:
+    key = None if dialect == "bedrock" else KEY
+    return CLASSES[way, dialect](name or NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
+
+
+async def close() -> None:
+    """Ends the connections of all doors."""
+    await close_litellm()
+    await connections.close()
+
+
+def hello(text: str = "Where is Paris?", **options: Any) -> Prompt:
+    return Prompt("Be brief.", (Turn("user", text),), **options)
+
+
+def replayed(*calls: Call, after: tuple[Turn, ...] = (), **options: Any) -> Prompt:
+    """A transcript in which the model made these calls and each has its result."""
+    results = tuple(Turn("tool", f"saw {call.id}", call_id=call.id, name=call.name) for call in calls)
+    turns = (Turn("user", "Look."), Turn("assistant", calls=calls), *results, *after)
+    return Prompt("Be brief.", turns, **{"tools": (LOOK,), **options})

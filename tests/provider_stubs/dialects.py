@@ -1,0 +1,71 @@
+"""How each provider writes an answer, a stream and an error."""
+
+from typing import Any
+
+from provider_stubs import anthropic_format, bedrock_format, openai_format
+from provider_stubs.script import Broken, Deltas, Dialect, Failed, Repeated, Said
+
+__all__ = ["Dialect", "Failed", "Said", "answer", "dialect_of", "failure", "streamed"]
+
+SSE = "text/event-stream; charset=utf-8"
+CONTENT_TYPE = {"openai": SSE, "anthropic": SSE, "bedrock": "application/vnd.amazon.eventstream"}
+PINGS = {"openai": openai_format.PING, "anthropic": anthropic_format.PING, "bedrock": b""}
+
+
+def dialect_of(path: str) -> Dialect:
+    if path.endswith("/messages"):
+        return "anthropic"
+    return "bedrock" if path.startswith("/model/") else "openai"
+
+
+def streams(path: str, body: dict[str, Any]) -> bool:
+    return path.endswith("/converse-stream") or body.get("stream") is True
+
+
+def answer(dialect: Dialect, line: Said, model: str) -> dict[str, Any]:
+    if dialect == "bedrock":
+        return bedrock_format.answer(line)
+    return anthropic_format.answer(line, model) if dialect == "anthropic" else openai_format.answer(line, model)
+
+
+def streamed(dialect: Dialect, line: Said | Deltas | Broken | Repeated, body: dict[str, Any]) -> list[bytes]:
+    """The events of an answer, each of the first ones followed by a sign of life where the dialect has such."""
+    match line:
+        case Broken(whole, after, _, error):
+            events = streamed(dialect, whole, body)[:after]
+            return events + ([_error_event(dialect, error)] if error else [])
+        case Repeated(whole, places):
+            events = streamed(dialect, whole, body)
+            return [event for place, event in enumerate(events) for _ in range(1 + (place in places))]
+    return [event + PINGS[dialect] for event in _events(dialect, line, body)]
+
+
+def failure(dialect: Dialect, line: Failed) -> tuple[dict[str, Any], dict[str, str]]:
+    """Body and headers."""
+    if dialect == "bedrock":
+        return bedrock_format.failure(line), {
+            "x-amzn-errortype": f"{line.kind}:http://internal.amazon.com/",
+            **line.headers,
+        }
+    return (anthropic_format if dialect == "anthropic" else openai_format).failure(line), line.headers
+
+
+def _events(dialect: Dialect, line: Said | Deltas, body: dict[str, Any]) -> list[bytes]:
+    if dialect == "openai":
+        usage = (body.get("stream_options") or {}).get("include_usage") is True
+        return openai_format.events(line, str(body.get("model")), usage=usage)
+    if isinstance(line, Deltas):
+        raise TypeError("deltas are OpenAI's")
+    return (
+        bedrock_format.events(line) if dialect == "bedrock" else anthropic_format.events(line, str(body.get("model")))
+    )
+
+
+def _error_event(dialect: Dialect, error: Failed) -> bytes:
+    match dialect:
+        case "openai":
+            return openai_format.error_event(error)
+        case "anthropic":
+            return anthropic_format.error_event(error)
+        case "bedrock":
+            return bedrock_format.error_event(error)

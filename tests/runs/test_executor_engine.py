@@ -1,0 +1,153 @@
+"""Agents of other frameworks: an executor that is written against a2a-sdk alone, with our store, queue and files."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+import requests
+from a2a.helpers import new_raw_part, new_text_part
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.events.event_queue import EventQueue
+from a2a.server.tasks import TaskUpdater
+from a2a.types import Message, Role, TaskState, TaskStatus, TaskStatusUpdateEvent
+
+from agentfn import Agent
+from agentfn.testing import Stage
+from conftest import state_of, text_of
+
+
+class Echo(AgentExecutor):
+    """Says what it was told, hands over a file, and can be made to behave badly."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.cancelled = False
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        self.runs += 1
+        text = context.get_user_input()
+        task_id, context_id = str(context.task_id), str(context.context_id)
+        updater = TaskUpdater(event_queue, task_id, context_id)
+        match text:
+            case "crash":
+                raise RuntimeError("broken")
+            case "silence":
+                return
+            case "sleep":
+                await asyncio.sleep(60)
+            case "talk":
+                said = Message(message_id="m", role=Role.ROLE_AGENT, parts=[new_text_part("Just talk.")])
+                await event_queue.enqueue_event(said)
+                return
+            case "ask":
+                await updater.requires_input(updater.new_agent_message([new_text_part("Which?")]))
+                return
+        await updater.start_work()
+        raw = b"".join(part.raw for part in (context.message.parts if context.message else []))
+        await updater.add_artifact([new_raw_part(raw + b"!", "text/plain", "echo.txt")], name="echo")
+        await updater.complete(updater.new_agent_message([new_text_part(f"You said {text}.")]))
+        late = TaskStatusUpdateEvent(status=TaskStatus(state=TaskState.TASK_STATE_WORKING))
+        await event_queue.enqueue_event(late)  # after the end, and so of no account
+        if text == "hello":
+            raise RuntimeError("so is this")
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        self.cancelled = True
+
+
+@pytest.fixture
+def echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture
+def stage(echo: Echo) -> Any:
+    agent = Agent(name="clerk", description="Of another framework.")
+    with Stage(agent, executor=echo) as stage:
+        yield stage
+
+
+def finish(stage: Stage, text: str, **rest: Any) -> dict[str, Any]:
+    task = stage.send(text, wait=False, **rest)
+    stage.pump()
+    return stage.get(task["id"])
+
+
+def test_an_executor_s_task_runs_whole_in_the_queue_s_door(stage: Stage, echo: Echo) -> None:
+    task = finish(stage, "hello", files={"a.txt": b"bytes"})
+    assert (state_of(task), text_of(task)) == ("completed", "You said hello.")
+    [artifact] = task["artifacts"]
+    assert requests.get(artifact["parts"][0]["url"], timeout=5).content == b"bytes!"
+    assert echo.runs == 1
+
+
+def test_a_blocking_send_waits_for_the_other_invocation(stage: Stage) -> None:
+    started = time.monotonic()
+    task = stage.send("hello", seconds=4)
+    assert time.monotonic() - started < 4
+    assert state_of(task) == "submitted"
+
+
+def test_a_bare_message_completes_the_task(stage: Stage) -> None:
+    assert text_of(finish(stage, "talk")) == "Just talk."
+
+
+def test_it_can_ask_and_is_called_again_with_the_answer(stage: Stage, echo: Echo) -> None:
+    task = finish(stage, "ask")
+    assert state_of(task) == "input_required"
+    stage.send("this one", taskId=task["id"], wait=False)
+    stage.pump()
+    assert text_of(stage.get(task["id"])) == "You said this one."
+    assert echo.runs == 2
+
+
+def test_one_that_breaks_or_stops_without_an_end_fails_with_words(stage: Stage) -> None:
+    broken = finish(stage, "crash")
+    assert state_of(broken) == "failed"
+    assert "broken" not in text_of(broken)
+    silent = finish(stage, "silence")
+    assert (state_of(silent), text_of(silent)) == ("failed", "The agent stopped without a result.")
+
+
+def test_one_that_needs_more_time_than_a_run_has_fails_and_says_so(stage: Stage) -> None:
+    task = stage.send("sleep", wait=False)
+    stage.pump(seconds=3.5)
+    assert "more time than one run" in text_of(stage.get(task["id"]))
+
+
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_after_a_run_that_died_it_is_run_again_only_if_that_is_harmless(repeatable: bool) -> None:
+    from agentfn.bootstrap import client
+
+    echo = Echo()
+    with Stage(Agent(name="clerk", description="x"), executor=echo, repeatable=repeatable) as stage:
+        task = stage.send("hello", wait=False)
+        client("dynamodb").update_item(
+            TableName=stage.resources.table,
+            Key={"pk": {"S": f"clerk#alice#{task['id']}"}, "sk": {"S": "head"}},
+            UpdateExpression="SET held = :yes, lease_end = :past",
+            ExpressionAttributeValues={":yes": {"BOOL": True}, ":past": {"N": "1000"}},
+        )
+        stage.pump()
+        done = stage.get(task["id"])
+    assert (state_of(done), echo.runs) == (("completed", 1) if repeatable else ("failed", 0))
+
+
+def test_cancel_reaches_an_executor_in_the_middle_of_its_work(stage: Stage, echo: Echo) -> None:
+    import threading
+
+    from agentfn.testing import LambdaContext, queue_event
+
+    task = stage.send("sleep", wait=False)
+    [message] = stage.receive()
+    worker = stage.new_process()
+    thread = threading.Thread(target=lambda: worker(queue_event(message), LambdaContext(60)))
+    thread.start()
+    while echo.runs == 0:
+        time.sleep(0.02)
+    stage.cancel(task["id"])
+    thread.join(timeout=10)
+    assert not thread.is_alive()
+    assert echo.cancelled
+    assert state_of(stage.get(task["id"])) == "canceled"

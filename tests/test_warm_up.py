@@ -1,0 +1,105 @@
+"""What an agent has done before its first event, where Lambda gives the time for it."""
+
+import functools
+import random
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from agentfn.bootstrap import client
+from agentfn.local.embedded_aws import EmbeddedAws
+from agentfn.models import Prompt, Reply
+from agentfn.models.litellm import LitellmModel
+from agentfn.warm_up import KIND, get_ready
+from runtime.task_root import HOOKS
+
+loaded: list[str] = []
+
+
+def load() -> None:
+    """This module is the door of the model below."""
+    loaded.append("door")
+
+
+class Parrot:
+    name = "parrot"
+
+    async def ask(self, prompt: Prompt) -> Reply:
+        return Reply(prompt.turns[-1].text)
+
+
+@pytest.fixture(autouse=True)
+def _aws() -> Iterator[None]:
+    loaded.clear()
+    with EmbeddedAws("starting"):
+        client.cache_clear()
+        yield
+
+
+@pytest.fixture
+def hooks(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Lambda's own module for SnapStart."""
+    module = ModuleType("snapshot_restore_py")
+    exec(HOOKS, vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    return module
+
+
+def run(hooks: list[Any]) -> None:
+    for hook, arguments, named in hooks:
+        hook(*arguments, **named)
+
+
+def clients() -> int:
+    return client.cache_info().currsize
+
+
+@pytest.mark.parametrize("kind", ["on-demand", ""])
+def test_a_function_on_demand_starts_with_nothing_done(kind: str, hooks: Any) -> None:
+    get_ready(Parrot, {KIND: kind})
+    assert (loaded, clients(), hooks.before, hooks.after) == ([], 0, [], [])
+
+
+def test_provisioned_concurrency_has_all_imported_and_each_client_made(hooks: Any) -> None:
+    get_ready(Parrot, {KIND: "provisioned-concurrency"})
+    assert (loaded, clients(), hooks.before) == (["door"], 3, [])
+
+
+def test_before_a_snapshot_all_is_imported_and_not_earlier(hooks: Any) -> None:
+    get_ready(Parrot, {KIND: "snap-start"})
+    assert (loaded, clients()) == ([], 0)
+    run(hooks.before)
+    assert (loaded, clients()) == (["door"], 3)
+
+
+def test_after_a_restore_clients_model_and_chance_are_new(hooks: Any) -> None:
+    model = functools.cache(Parrot)
+    get_ready(model, {KIND: "snap-start"})
+    run(hooks.before)
+    old, of_the_snapshot = model(), random.getstate()
+    run(hooks.after)
+    assert clients() == 0
+    assert model() is not old
+    assert random.getstate() != of_the_snapshot
+
+
+def test_an_agent_of_another_framework_has_no_model_to_import(hooks: Any) -> None:
+    get_ready(None, {KIND: "snap-start"})
+    run(hooks.before)
+    run(hooks.after)
+    assert loaded == []
+
+
+def test_litellm_is_imported_by_its_door(hooks: Any) -> None:
+    get_ready(lambda: LitellmModel("openai/gpt-4o"), {KIND: "provisioned-concurrency"})
+    assert "litellm" in sys.modules
+
+
+def test_a_runtime_without_hooks_is_told_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
+    get_ready(Parrot, {KIND: "snap-start"})
+    assert (loaded, clients()) == ([], 0)

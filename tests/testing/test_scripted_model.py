@@ -1,0 +1,135 @@
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+
+from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.models import Call, Model, Prompt, Reply, Turn, Usage
+from agentfn.testing.scripted import Answer, ScriptedModel, ScriptOver, calls, pause
+from provider_stubs.clients import hello, replayed
+
+type Asked = Callable[[ScriptedModel, Prompt], Reply]
+
+
+@pytest.fixture
+def asked() -> Asked:
+    """Each question in an event loop of its own: the script is no part of one."""
+
+    def asked(model: ScriptedModel, prompt: Prompt) -> Reply:
+        with asyncio.Runner() as runner:
+            return runner.run(model.ask(prompt))
+
+    return asked
+
+
+def test_a_script_is_played_line_by_line_and_the_prompts_are_kept(asked: Asked) -> None:
+    model: Model = ScriptedModel("one", "two")
+    assert isinstance(model, ScriptedModel)
+
+    assert [asked(model, hello("first")).text, asked(model, hello("second")).text] == ["one", "two"]
+    assert [prompt.turns[0].text for prompt in model.prompts] == ["first", "second"]
+    assert (model.played, model.left) == (2, 0)
+
+
+def test_a_call_is_played_with_an_id_that_says_where_it_was_made(asked: Asked) -> None:
+    model = ScriptedModel(calls("look", at="Paris"), (calls("look", at="a"), calls("listen")))
+
+    first = asked(model, hello())
+    second = asked(model, replayed(*first.calls))
+
+    assert first == Reply(calls=(Call("call_1_1", "look", '{"at": "Paris"}'),), finish="tool_calls")
+    assert [(call.id, call.name) for call in second.calls] == [("call_2_1", "look"), ("call_2_2", "listen")]
+    assert json.loads(second.calls[1].arguments) == {}
+
+
+def test_a_reply_is_played_as_it_is_but_for_missing_ids(asked: Asked) -> None:
+    broken = Reply("Hm.", (Call("", "look", '{"at": "Par'), Call("mine", "look", "{}")), Usage(3, 2), "length")
+
+    reply = asked(ScriptedModel(broken), hello())
+
+    assert [call.id for call in reply.calls] == ["call_1_1", "mine"]
+    assert (reply.text, reply.usage, reply.finish) == ("Hm.", Usage(3, 2), "length")
+
+
+def test_an_exception_is_raised_once(asked: Asked) -> None:
+    model = ScriptedModel(ModelUnavailable("busy", 3.0), "then so")
+
+    with pytest.raises(ModelUnavailable, match="busy"):
+        asked(model, hello())
+
+    assert asked(model, hello()).text == "then so"
+
+
+def test_a_function_answers_from_the_prompt_now_or_later(asked: Asked) -> None:
+    async def later(prompt: Prompt) -> Answer:
+        await asyncio.sleep(0)
+        return f"later: {prompt.turns[0].text}"
+
+    model = ScriptedModel(lambda prompt: f"now: {prompt.turns[0].text}", later)
+
+    assert [asked(model, hello("a")).text, asked(model, hello("b")).text] == ["now: a", "later: b"]
+
+
+def test_a_script_that_is_over_is_refused_and_says_how_much_was_played(asked: Asked) -> None:
+    model = ScriptedModel("one", "two", name="parrot")
+    for _ in range(2):
+        asked(model, hello())
+
+    with pytest.raises(ScriptOver, match="the script of parrot is over: 2 played, one more was asked for") as caught:
+        asked(model, hello())
+
+    assert isinstance(caught.value, ModelRefused)
+    assert len(model.prompts) == 3
+
+
+def test_a_pause_past_the_limit_is_a_model_that_did_not_answer_and_the_line_is_played_again(asked: Asked) -> None:
+    model = ScriptedModel(pause(0.05), pause(0.05), "at last", "next")
+
+    with pytest.raises(ModelUnavailable, match=r"did not answer within 0.01 s"):
+        asked(model, hello(timeout=0.01))
+
+    assert (model.played, model.left) == (0, 4)
+    assert asked(model, hello()).text == "at last"
+    assert asked(model, hello()).text == "next"
+
+
+def test_a_line_that_was_cancelled_is_played_again(asked: Asked) -> None:
+    model = ScriptedModel(pause(5), lambda _: "at last")
+
+    async def cancelled() -> None:
+        asking = asyncio.ensure_future(model.ask(hello()))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    with asyncio.Runner() as runner:
+        runner.run(cancelled())
+
+    assert (model.played, model.left) == (0, 2)
+
+
+def test_a_model_by_turn_never_ends_and_depends_on_nothing_but_the_prompt(asked: Asked) -> None:
+    def answer(prompt: Prompt) -> Answer:
+        return "done" if prompt.turns[-1].role == "tool" else calls("look")
+
+    model = ScriptedModel.by_turn(answer)
+
+    for _ in range(2):
+        assert asked(model, hello()).calls == (Call("call_1_1", "look", "{}"),)
+        assert asked(model, replayed(Call("call_1_1", "look", "{}"))).text == "done"
+    assert (model.played, model.left) == (4, 0)
+
+
+def test_a_model_by_turn_that_is_too_slow_did_not_answer(asked: Asked) -> None:
+    async def slow(_: Prompt) -> Answer:
+        await asyncio.sleep(5)
+        return "never"
+
+    model = ScriptedModel.by_turn(slow)
+
+    with pytest.raises(ModelUnavailable):
+        asked(model, Prompt("", (Turn("user", "Hi"),), timeout=0.01))
+
+    assert model.played == 0
