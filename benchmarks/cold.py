@@ -24,7 +24,7 @@ from cold_contenders import CONTENDERS, Contender, environment, python_of
 from cold_model import SAID, StubModel
 from cold_table import Spent, print_tables
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.local.embedded_aws import REGION, EmbeddedAws
 from agentfn.local.lambda_events import rest_event
 
@@ -110,7 +110,7 @@ def measured(taking_part: list[Contender], rounds: int) -> dict[tuple[str, str],
 def keep_one_for_the_floor(table: str) -> None:
     task = {"id": STORED, "contextId": "context", "status": {"state": "TASK_STATE_COMPLETED"}}
     item = {"pk": {"S": STORED}, "sk": {"S": "task"}, "task": {"S": json.dumps(task)}}
-    client("dynamodb").put_item(TableName=table, Item=item)
+    aws_client("dynamodb").put_item(TableName=table, Item=item)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 from costs_meter import Meter, size_of, units
 
 from agentfn import Agent, tool
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.models import Prompt, Reply, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
@@ -71,7 +71,7 @@ def play(steps: int) -> Count:
     model = ScriptedModel.by_turn(lambda prompt: answer(prompt, steps))
     agent = Agent(name="bench", description="Takes steps.", tools=[look])
     with Stage(agent, model, max_steps=steps + 1, max_repeats=100) as stage:
-        meter = Meter(client("dynamodb"))
+        meter = Meter(aws_client("dynamodb"))
         task = stage.send("Go!", wait=False)
         for message in stage.receive():
             stage.deliver(message)
@@ -92,7 +92,7 @@ def whole_task(stage: Stage, turns: tuple[Turn, ...]) -> tuple[int, int, int]:
     for end in range(3, len(turns) + 1, 2):
         item = {"pk": {"S": "whole"}, "sk": {"S": "task"}, "task": {"S": json.dumps(saved[:end])}}
         try:
-            client("dynamodb").put_item(TableName=stage.resources.table, Item=item)
+            aws_client("dynamodb").put_item(TableName=stage.resources.table, Item=item)
         except ClientError:  # over 400 KB
             return spent, written, (end - 3) // 2
         spent, written = spent + units(size_of(item)), written + size_of(item)

@@ -13,11 +13,11 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from agentfn.local.aws_resources import TABLE
+from agentfn.local.aws_resources import TABLE_SCHEMA
 
 WRITE_UNIT, READ_UNIT = 1024, 4096  # bytes
 TRANSACTION = 2
-INDEXES = TABLE["GlobalSecondaryIndexes"]
+INDEXES = TABLE_SCHEMA["GlobalSecondaryIndexes"]
 
 Item = dict[str, Any]
 

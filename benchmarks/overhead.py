@@ -16,7 +16,7 @@ from typing import Any
 from moto.core.botocore_stubber import BotocoreStubber
 
 from agentfn import Agent, Deadline, tool
-from agentfn.files import Bucket, TaskFiles
+from agentfn.files import Bucket, TaskWorkspace
 from agentfn.loop import AgentLoop, LoopLimits
 from agentfn.models import Prompt, Turn
 from agentfn.telemetry import logger
@@ -48,7 +48,7 @@ def alone(steps: int) -> float:
     def no_bucket() -> Any:
         raise AssertionError("nothing is stored")
 
-    with TaskFiles(Bucket(no_bucket, "none", 60), "none/") as files:
+    with TaskWorkspace(Bucket(no_bucket, "none", 60), "none/") as files:
         loop = AgentLoop(
             model=model_of(steps),
             tools=AGENT.registry,

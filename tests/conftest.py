@@ -13,43 +13,43 @@ from agentfn.models import Model
 from agentfn.testing import Stage
 
 
-class Ledger:
+class SideEffects:
     """What the tools of a test agent really did."""
 
     def __init__(self) -> None:
         self.entries: list[str] = []
         self._lock = threading.Lock()
 
-    def write(self, entry: str) -> None:
+    def record(self, entry: str) -> None:
         with self._lock:
             self.entries.append(entry)
 
 
 @pytest.fixture
-def ledger() -> Ledger:
-    return Ledger()
+def ledger() -> SideEffects:
+    return SideEffects()
 
 
 @pytest.fixture
-def agent(ledger: Ledger) -> Agent:
+def agent(ledger: SideEffects) -> Agent:
     """A clerk: looks things up, books things (which must not happen twice), and makes files."""
 
     @tool(idempotent=True)
     def look_up(city: str) -> str:
         """Tells the weather of a city."""
-        ledger.write(f"look_up {city}")
+        ledger.record(f"look_up {city}")
         return f"Rain in {city}."
 
     @tool(idempotent=True)
     def now() -> str:
         """Tells the time."""
-        ledger.write("now")
+        ledger.record("now")
         return "noon"
 
     @tool
     def book(seat: int) -> str:
         """Books a seat."""
-        ledger.write(f"book {seat}")
+        ledger.record(f"book {seat}")
         return f"Seat {seat} is booked."
 
     @tool(idempotent=True)
@@ -101,10 +101,10 @@ def play(agent: Agent) -> Iterator[StageMaker]:
         yield make
 
 
-def text_of(task: dict[str, Any]) -> str:
+def status_text(task: dict[str, Any]) -> str:
     """What the agent says in the task's status."""
     return "".join(part.get("text", "") for part in task["status"]["message"]["parts"])
 
 
-def state_of(task: dict[str, Any]) -> str:
+def task_state(task: dict[str, Any]) -> str:
     return str(task["status"]["state"]).removeprefix("TASK_STATE_").lower()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentfn.local.aws_resources import Resources
+from agentfn.local.aws_resources import AwsResources
 from agentfn.local.embedded_aws import REGION, EmbeddedAws
 from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
@@ -73,7 +73,7 @@ TASKS_BUDGET = 985  # 969
 @pytest.fixture(scope="module")
 def environment() -> Iterator[dict[str, str]]:
     with EmbeddedAws("imports") as aws:
-        resources: Resources = aws.resources
+        resources: AwsResources = aws.resources
         yield {
             "AGENT_MODEL": "openai/gpt-5",
             "AGENTFN_AUTH": "none",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfn import Deadline
-from agentfn.testing import LambdaContext
+from agentfn.testing import LocalLambdaContext
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Watch:
         return self.now
 
 
-class Invocation(LambdaContext):
+class Invocation(LocalLambdaContext):
     def __init__(self, millis: int) -> None:
         super().__init__()
         self.millis = millis

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfn import AgentfnError, ConfigurationError, Settings
-from agentfn.auth.identity import read_tokens
+from agentfn.auth.identity import parse_tokens
 
 HERE = {"AGENTFN_TABLE": "table", "AGENTFN_BUCKET": "bucket", "AGENTFN_QUEUE_URL": "https://queue"}
 OPEN = {**HERE, "AGENTFN_AUTH": "none"}
@@ -58,7 +58,7 @@ def test_every_variable_has_a_default_but_the_places() -> None:
     settings = Settings.load(OPEN)
     assert {name: getattr(settings, name) for name in DEFAULTS} == DEFAULTS
     assert {name for name, field in Settings.model_fields.items() if field.is_required()} == PLACES
-    assert Settings.variables() == {variable(name) for name in Settings.model_fields}
+    assert Settings.variable_names() == {variable(name) for name in Settings.model_fields}
 
 
 @pytest.mark.parametrize("name", sorted(Settings.model_fields.keys() - PLACES - {"auth"}))
@@ -165,7 +165,7 @@ def test_bad_tokens_are_complained_about_without_being_quoted(tokens: str) -> No
 @given(st.text())
 def test_no_text_breaks_the_reader_of_tokens(text: str) -> None:
     with contextlib.suppress(ValueError):
-        assert read_tokens(text)
+        assert parse_tokens(text)
 
 
 def test_secrets_show_nowhere_in_settings() -> None:

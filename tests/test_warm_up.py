@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.local.embedded_aws import EmbeddedAws
 from agentfn.models import Prompt, Reply
 from agentfn.models.litellm import LitellmModel
-from agentfn.warm_up import KIND, get_ready
+from agentfn.warm_up import INITIALIZATION_TYPE_VARIABLE, prepare_environment
 from runtime.task_root import HOOKS
 
 loaded: list[str] = []
@@ -35,7 +35,7 @@ class Parrot:
 def _aws() -> Iterator[None]:
     loaded.clear()
     with EmbeddedAws("starting"):
-        client.cache_clear()
+        aws_client.cache_clear()
         yield
 
 
@@ -55,22 +55,22 @@ def run(hooks: list[Any]) -> None:
 
 
 def clients() -> int:
-    return client.cache_info().currsize
+    return aws_client.cache_info().currsize
 
 
 @pytest.mark.parametrize("kind", ["on-demand", ""])
 def test_a_function_on_demand_starts_with_nothing_done(kind: str, hooks: Any) -> None:
-    get_ready(Parrot, {KIND: kind})
+    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: kind})
     assert (loaded, clients(), hooks.before, hooks.after) == ([], 0, [], [])
 
 
 def test_provisioned_concurrency_has_all_imported_and_each_client_made(hooks: Any) -> None:
-    get_ready(Parrot, {KIND: "provisioned-concurrency"})
+    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"})
     assert (loaded, clients(), hooks.before) == (["door"], 3, [])
 
 
 def test_before_a_snapshot_all_is_imported_and_not_earlier(hooks: Any) -> None:
-    get_ready(Parrot, {KIND: "snap-start"})
+    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     assert (loaded, clients()) == ([], 0)
     run(hooks.before)
     assert (loaded, clients()) == (["door"], 3)
@@ -78,7 +78,7 @@ def test_before_a_snapshot_all_is_imported_and_not_earlier(hooks: Any) -> None:
 
 def test_after_a_restore_clients_model_and_chance_are_new(hooks: Any) -> None:
     model = functools.cache(Parrot)
-    get_ready(model, {KIND: "snap-start"})
+    prepare_environment(model, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     run(hooks.before)
     old, of_the_snapshot = model(), random.getstate()
     run(hooks.after)
@@ -88,18 +88,18 @@ def test_after_a_restore_clients_model_and_chance_are_new(hooks: Any) -> None:
 
 
 def test_an_agent_of_another_framework_has_no_model_to_import(hooks: Any) -> None:
-    get_ready(None, {KIND: "snap-start"})
+    prepare_environment(None, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     run(hooks.before)
     run(hooks.after)
     assert loaded == []
 
 
 def test_litellm_is_imported_by_its_door(hooks: Any) -> None:
-    get_ready(lambda: LitellmModel("openai/gpt-4o"), {KIND: "provisioned-concurrency"})
+    prepare_environment(lambda: LitellmModel("openai/gpt-4o"), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"})
     assert "litellm" in sys.modules
 
 
 def test_a_runtime_without_hooks_is_told_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
-    get_ready(Parrot, {KIND: "snap-start"})
+    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     assert (loaded, clients()) == ([], 0)

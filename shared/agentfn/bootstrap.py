@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentfn.a2a.card.card_builder.signing_keys import KeyRing
 from agentfn.agent import Agent
-from agentfn.auth.authenticator import Door, OpenDoor
-from agentfn.auth.bearer import BearerTokens
-from agentfn.auth.iam import SignedRequests
+from agentfn.auth.authenticator import Authenticator, AnonymousAuthenticator
+from agentfn.auth.bearer import BearerAuthenticator
+from agentfn.auth.iam import IamAuthenticator
 from agentfn.errors import ConfigurationError
 from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
@@ -20,8 +20,8 @@ from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
 from agentfn.runs.work_queue import DeadLetterQueue, PushJob, WorkQueue
 from agentfn.settings import Settings
-from agentfn.store import Head, Table, Tasks
-from agentfn.store.payload_codec import Payloads
+from agentfn.store import TaskRecord, Table, TaskStore
+from agentfn.store.payload_codec import PayloadCodec
 from agentfn.telemetry import logger
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
@@ -29,70 +29,70 @@ from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-    from agentfn.auth.jwks import Fetch
-    from agentfn.auth.jwt import SignedTokens
+    from agentfn.auth.jwks import FetchUrl
+    from agentfn.auth.jwt import JwtAuthenticator
     from agentfn.mcp import McpServer
 
-SOON = 1.0  # seconds
-NO_MODEL = (
+SEND_TIMEOUT_SECONDS = 1.0  # seconds
+MISSING_MODEL_TEXT = (
     "no model: set AGENT_MODEL, for example AGENT_MODEL=anthropic/claude-sonnet-4-5 with AGENT_MODEL_API_KEY, or "
     "AGENT_MODEL=bedrock/<model id> with the function's role"
 )
 
 
-def runner_for(agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> Runner:
+def create_runner(agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> Runner:
     """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
     if LIFECYCLE_TOOL_NAMES & {tool.name for tool in agent.registry}:
         from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 
         ToolRegistry([*LIFECYCLE_TOOLS, *agent.registry])  # which says what is wrong
-    bucket = Bucket(_s3, settings.bucket, settings.link_seconds)
-    table = Table(lambda: client("dynamodb"), settings.table)
-    tasks = Tasks(table, Payloads(bucket), agent.name, settings.task_days)
-    queue = WorkQueue(lambda: client("sqs"), settings.queue_url)
-    tasks.announce = functools.partial(_announce, queue, tasks.clock)
+    bucket = Bucket(_s3_client, settings.bucket, settings.link_seconds)
+    table = Table(lambda: aws_client("dynamodb"), settings.table)
+    tasks = TaskStore(table, PayloadCodec(bucket), agent.name, settings.task_days)
+    queue = WorkQueue(lambda: aws_client("sqs"), settings.queue_url)
+    tasks.enqueue_push = functools.partial(_send_push_job, queue, tasks.clock)
     return Runner(
         agent=agent,
         settings=settings,
         tasks=tasks,
         bucket=bucket,
         queue=queue,
-        get_model=functools.cache(model_for(agent, settings) if executor is None else _no_model),
-        limits=limits_of(settings),
+        get_model=functools.cache(model_factory(agent, settings) if executor is None else _raise_no_model),
+        limits=loop_limits(settings),
         limiter=ConcurrencyLimiter(settings.max_process_tools),
         engine=executor,
-        get_router_model=router_for(agent, settings) if executor is None else None,
+        get_router_model=router_model_factory(agent, settings) if executor is None else None,
     )
 
 
-async def _announce(queue: WorkQueue, clock: Callable[[], float], head: Head) -> None:
+async def _send_push_job(queue: WorkQueue, clock: Callable[[], float], head: TaskRecord) -> None:
     """Before the write that it is for, which it waits for a moment."""
-    await queue.send(PushJob(head.owner, head.task.id, head.version, clock()), SOON)
+    await queue.send(PushJob(head.owner, head.task.id, head.version, clock()), SEND_TIMEOUT_SECONDS)
 
 
-def sweep_for(runner: Runner) -> Sweep:
+def create_sweep(runner: Runner) -> Sweep:
     url = runner.settings.dead_letters_url
-    return Sweep(runner, DeadLetterQueue(lambda: client("sqs"), url) if url else None)
+    return Sweep(runner, DeadLetterQueue(lambda: aws_client("sqs"), url) if url else None)
 
 
-def model_for(agent: Agent, settings: Settings) -> Callable[[], Model]:
+def model_factory(agent: Agent, settings: Settings) -> Callable[[], Model]:
     """The agent's own model of that name, else that of the door which fits the name, or is asked for.
 
     Raises ConfigurationError where there is no such door.
     """
     name, base = settings.agent_model, settings.agent_model_api_base
     if not name:
-        raise ConfigurationError(NO_MODEL)
+        raise ConfigurationError(MISSING_MODEL_TEXT)
     if name in agent.models:
         logger.info("model %s of the agent's own", name)
         return agent.models[name]
     if "/" not in name and not base and settings.agent_model_door == "auto":
         own = ", ".join(agent.models) or "none of its own"
         logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
-    return opening(name, door=settings.agent_model_door, key=_model_key(settings), base=base)
+    return opening(name, door=settings.agent_model_door, key=_model_api_key(settings), base=base)
 
 
-def router_for(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
+def router_model_factory(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
     """What chooses among the agent's skills: a model of its own of that name, or another. None where nothing does.
 
     Without a key of its own it gets the agent's model's.
@@ -103,47 +103,47 @@ def router_for(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
     if name in agent.models:
         return functools.cache(agent.models[name])
     own = settings.router_llm_api_key
-    key = own.get_secret_value if own else _model_key(settings)
+    key = own.get_secret_value if own else _model_api_key(settings)
     return functools.cache(opening(name, key=key, base=settings.router_llm_api_base))
 
 
-def door_for(agent: Agent, settings: Settings, fetch: "Fetch | None" = None) -> Door:
+def create_authenticator(agent: Agent, settings: Settings, fetch: "FetchUrl | None" = None) -> Authenticator:
     """Raises ConfigurationError where the packages for AGENTFN_AUTH=jwt are missing. `fetch` gets the issuer's keys."""
     match settings.auth:
         case "none":
             logger.warning("AGENTFN_AUTH=none: agent %s answers everyone", agent.name)
-            return OpenDoor()
+            return AnonymousAuthenticator()
         case "iam":
-            return SignedRequests(sessions=settings.iam_sessions)
+            return IamAuthenticator(include_sessions=settings.iam_sessions)
         case "jwt":
-            return _signed_tokens(settings, fetch)
+            return _create_jwt_authenticator(settings, fetch)
         case "bearer":
             if settings.tokens is not None:
-                return BearerTokens(settings.tokens.get_secret_value)
-            return BearerTokens(functools.partial(_secret, settings.tokens_secret or ""))
+                return BearerAuthenticator(settings.tokens.get_secret_value)
+            return BearerAuthenticator(functools.partial(_read_secret, settings.tokens_secret or ""))
 
 
-def _signed_tokens(settings: Settings, fetch: "Fetch | None") -> "SignedTokens":
-    from agentfn.auth.jwks import KeySet, discovery_of, fetch_https
-    from agentfn.auth.jwt import SignedTokens, Terms
+def _create_jwt_authenticator(settings: Settings, fetch: "FetchUrl | None") -> "JwtAuthenticator":
+    from agentfn.auth.jwks import JwksClient, discovery_document_url, fetch_https
+    from agentfn.auth.jwt import JwtAuthenticator, JwtRequirements
 
     issuer, url = settings.jwt_issuer or "", settings.jwt_jwks_url
-    terms = Terms(issuer, settings.jwt_audience or "", settings.jwt_claim, tuple(settings.jwt_scopes.split()))
-    return SignedTokens(terms, KeySet(issuer, url, fetch or fetch_https), "" if url else discovery_of(issuer))
+    terms = JwtRequirements(issuer, settings.jwt_audience or "", settings.jwt_claim, tuple(settings.jwt_scopes.split()))
+    return JwtAuthenticator(terms, JwksClient(issuer, url, fetch or fetch_https), "" if url else discovery_document_url(issuer))
 
 
-def keys_for(settings: Settings) -> KeyRing | None:
+def create_signing_keys(settings: Settings) -> KeyRing | None:
     """What the card is signed with. Raises ConfigurationError for a key that is of no use, or without the packages."""
     if settings.signing_key is not None:
         ring = KeyRing(settings.signing_key.get_secret_value, "AGENTFN_SIGNING_KEY")
         ring.load()
         return ring
     if settings.signing_secret:
-        return KeyRing(functools.partial(_secret, settings.signing_secret), "AGENTFN_SIGNING_SECRET")
+        return KeyRing(functools.partial(_read_secret, settings.signing_secret), "AGENTFN_SIGNING_SECRET")
     return None
 
 
-def tools_for(runner: Runner) -> "McpServer | None":
+def create_mcp_server(runner: Runner) -> "McpServer | None":
     """The MCP server, where it is switched on. Raises ConfigurationError where its packages are missing."""
     if not runner.settings.mcp:
         return None
@@ -155,7 +155,7 @@ def tools_for(runner: Runner) -> "McpServer | None":
     return McpServer(runner)
 
 
-def limits_of(settings: Settings) -> LoopLimits:
+def loop_limits(settings: Settings) -> LoopLimits:
     tools = ToolLimits(
         timeout_seconds=settings.tool_seconds,
         wait_seconds=settings.tool_wait_seconds,
@@ -178,7 +178,7 @@ def limits_of(settings: Settings) -> LoopLimits:
 
 
 @functools.cache
-def client(service: str) -> Any:
+def aws_client(service: str) -> Any:
     """The process's one client of an AWS service. Timeouts are short: the services are next door.
 
     `client.cache_clear()` has all of them made anew.
@@ -194,21 +194,21 @@ def client(service: str) -> Any:
     return boto3.client(service, config=config)  # type: ignore[call-overload]
 
 
-def _s3() -> "S3Client":
-    return client("s3")  # type: ignore[no-any-return]
+def _s3_client() -> "S3Client":
+    return aws_client("s3")  # type: ignore[no-any-return]
 
 
-def _model_key(settings: Settings) -> Callable[[], str | None]:
+def _model_api_key(settings: Settings) -> Callable[[], str | None]:
     if settings.agent_model_api_key is not None:
         return settings.agent_model_api_key.get_secret_value
     if settings.agent_model_secret:
-        return functools.cache(functools.partial(_secret, settings.agent_model_secret))
+        return functools.cache(functools.partial(_read_secret, settings.agent_model_secret))
     return lambda: None
 
 
-def _secret(arn: str) -> str:
-    return str(client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])
+def _read_secret(arn: str) -> str:
+    return str(aws_client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])
 
 
-def _no_model() -> Model:
+def _raise_no_model() -> Model:
     raise ConfigurationError("an agent that is served with an executor has no model of agentfn's")

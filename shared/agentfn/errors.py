@@ -39,15 +39,15 @@ class ModelUnavailable(ModelError):  # noqa: N818 - it reads as a state, like th
         self.retry_after = retry_after
 
 
-class ModelRefused(ModelError):  # noqa: N818
+class ModelRequestRejected(ModelError):  # noqa: N818
     """No answer to this request, however often it is asked."""
 
 
-class ModelTooLong(ModelRefused):
+class ContextWindowExceeded(ModelRequestRejected):
     """The transcript is longer than the model takes: a shorter one may pass."""
 
 
-class FileRefused(AgentfnError):  # noqa: N818
+class FileRejected(AgentfnError):  # noqa: N818
     """A file, name or source that cannot be taken as it is."""
 
 
@@ -55,5 +55,5 @@ class ConflictError(AgentfnError):
     """The task was changed by somebody else since it was read. Read it again: what is there has won."""
 
 
-class StorageError(AgentfnError):
+class StoredDataError(AgentfnError):
     """Stored state that this version of the code cannot go on with."""

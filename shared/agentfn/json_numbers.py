@@ -10,60 +10,60 @@ from typing import Any
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message
 
-FREE = frozenset({"data", "metadata"})  # members whose value is the sender's own JSON
-MARK = "\uf8ffjson:"  # begins a carried string; JSON text follows
-LARGEST = 2**53  # of the whole numbers that a double tells from their neighbours
+FREE_JSON_FIELDS = frozenset({"data", "metadata"})  # members whose value is the sender's own JSON
+ENCODED_PREFIX = "\uf8ffjson:"  # begins a carried string; JSON text follows
+MAX_EXACT_INTEGER = 2**53  # of the whole numbers that a double tells from their neighbours
 
 
-def carried(value: Any, free: bool = False) -> Any:
+def encode_numbers(value: Any, free_json: bool = False) -> Any:
     """A request's JSON, as protobuf may have it. `free` says that the value is within the sender's own JSON."""
     match value:
         case dict():
-            return {name: carried(item, free or name in FREE) for name, item in value.items()}
+            return {name: encode_numbers(item, free_json or name in FREE_JSON_FIELDS) for name, item in value.items()}
         case list():
-            return [carried(item, free) for item in value]
-        case _ if free and _suffers(value):
-            return MARK + json.dumps(value)
+            return [encode_numbers(item, free_json) for item in value]
+        case _ if free_json and _needs_encoding(value):
+            return ENCODED_PREFIX + json.dumps(value)
     return value
 
 
-def exact(value: Any, free: bool = False) -> Any:
+def decode_numbers(value: Any, free_json: bool = False) -> Any:
     """What protobuf gave as JSON, with the numbers as they went in; those that we put there ourselves are whole where
     they have no fraction.
     """
     match value:
         case dict():
-            return {name: exact(item, free or name in FREE) for name, item in value.items()}
+            return {name: decode_numbers(item, free_json or name in FREE_JSON_FIELDS) for name, item in value.items()}
         case list():
-            return [exact(item, free) for item in value]
-        case str() if free and value.startswith(MARK):
-            return _read(value)
-        case float() if free and value.is_integer() and abs(value) <= LARGEST:
+            return [decode_numbers(item, free_json) for item in value]
+        case str() if free_json and value.startswith(ENCODED_PREFIX):
+            return _decode_string(value)
+        case float() if free_json and value.is_integer() and abs(value) <= MAX_EXACT_INTEGER:
             return int(value)
     return value
 
 
-def plain[Proto: Message](message: Proto) -> Proto:
+def decode_message[Proto: Message](message: Proto) -> Proto:
     """A copy with doubles in the place of carried numbers: as those expect it who know nothing of them."""
-    return ParseDict(exact(MessageToDict(message)), type(message)())
+    return ParseDict(decode_numbers(MessageToDict(message)), type(message)())
 
 
-def _suffers(value: Any) -> bool:
+def _needs_encoding(value: Any) -> bool:
     """Whether it would come out as something else. A string that looks carried would come out as what it carries."""
     match value:
         case str():
-            return value.startswith(MARK)
+            return value.startswith(ENCODED_PREFIX)
         case bool():
             return False
         case int():
-            return abs(value) > LARGEST
+            return abs(value) > MAX_EXACT_INTEGER
         case float():
             return value.is_integer()
     return False
 
 
-def _read(text: str) -> Any:
+def _decode_string(text: str) -> Any:
     try:
-        return json.loads(text.removeprefix(MARK))
+        return json.loads(text.removeprefix(ENCODED_PREFIX))
     except ValueError:  # somebody's own string, that never came through `carried`
         return text

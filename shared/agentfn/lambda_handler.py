@@ -10,30 +10,30 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mangum import Mangum
 from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
-from agentfn.a2a import AgentRequests, Cards, Delivering, Notary, Pushing, file_routes, web_app
+from agentfn.a2a import AgentRequestHandler, Cards, WebhookDelivery, Notary, PushConfigService, file_routes, create_app
 from agentfn.agent import Agent
-from agentfn.bootstrap import door_for, keys_for, runner_for, sweep_for, tools_for
+from agentfn.bootstrap import create_authenticator, create_signing_keys, create_runner, create_sweep, create_mcp_server
 from agentfn.deadline import Deadline, LambdaContext
-from agentfn.errors import StorageError
-from agentfn.event_sources.api_gateway import Event, address, is_http, is_queue, is_sweep, settled
+from agentfn.errors import StoredDataError
+from agentfn.event_sources.api_gateway import Event, base_url, is_api_gateway_event, is_sqs_event, is_schedule_event, normalize_event
 from agentfn.files import Fetcher
 from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.work_queue import Continuation, PushJob, parse_message
 from agentfn.settings import Settings
-from agentfn.store.push_store import Pushes
+from agentfn.store.push_store import PushStore
 from agentfn.telemetry import logger
-from agentfn.warm_up import get_ready
+from agentfn.warm_up import prepare_environment
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import AgentExecutor
     from starlette.types import Message
 
-JSON_TYPES = ["application/a2a+json", "application/problem+json"]  # text too, though Mangum does not know
+A2A_JSON_TYPES = ["application/a2a+json", "application/problem+json"]  # text too, though Mangum does not know
 
 
 def serve(
     agent: Agent, settings: Settings | None = None, *, executor: "AgentExecutor | None" = None, repeatable: bool = False
-) -> "Doors":
+) -> "LambdaHandler":
     """The agent's Lambda handler: for API Gateway (REST, HTTP API v1 and v2), the agent's queue and its schedule.
 
     With an `executor`, an agent that was written with another framework works in the place of the loop: the agent's
@@ -43,12 +43,12 @@ def serve(
     Reads the environment once. Raises ConfigurationError, naming the variable, where something needed is not there.
     """
     executing = ExecutorEngine(executor, repeatable) if executor is not None else None
-    doors = Doors(agent, settings or Settings.load(os.environ), executing)
-    get_ready(None if executing else doors._runner.get_model)
+    doors = LambdaHandler(agent, settings or Settings.load(os.environ), executing)
+    prepare_environment(None if executing else doors._runner.get_model)
     return doors
 
 
-class Doors:
+class LambdaHandler:
     """An agent's doors, told apart by the shape of the event.
 
     One event loop serves them all for as long as the process lives: async clients are bound to the loop they began in.
@@ -56,34 +56,34 @@ class Doors:
 
     def __init__(self, agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> None:
         logger.append_keys(agent=agent.name)
-        self._made_of = agent, settings, executor
+        self._arguments = agent, settings, executor
         self._settings = settings
-        self._runner = runner_for(agent, settings, executor)
-        self._sweep = sweep_for(self._runner)
-        pushes, poster = Pushes(self._runner.tasks), Fetcher.of(settings)
-        door, ring = door_for(agent, settings), keys_for(settings)
+        self._runner = create_runner(agent, settings, executor)
+        self._sweep = create_sweep(self._runner)
+        pushes, poster = PushStore(self._runner.tasks), Fetcher.from_settings(settings)
+        door, ring = create_authenticator(agent, settings), create_signing_keys(settings)
         cards = Cards(agent, door.scheme, settings, ring)
         notary = Notary(ring) if ring and settings.push_signed else None
-        self._delivering = Delivering(self._runner, pushes, poster, notary)
-        pushing = Pushing(self._runner, pushes, poster) if settings.push else None
-        self._requests = requests = AgentRequests(self._runner, cards, pushing)
-        self._app = web_app(agent, requests, door, settings, cards, tools_for(self._runner), file_routes(self._runner))
+        self._delivering = WebhookDelivery(self._runner, pushes, poster, notary)
+        pushing = PushConfigService(self._runner, pushes, poster) if settings.push else None
+        self._requests = requests = AgentRequestHandler(self._runner, cards, pushing)
+        self._app = create_app(agent, requests, door, settings, cards, create_mcp_server(self._runner), file_routes(self._runner))
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self._mangum = Mangum(
             self._app,  # type: ignore[arg-type]
             lifespan="off",
-            text_mime_types=[*DEFAULT_TEXT_MIME_TYPES, *JSON_TYPES],
+            text_mime_types=[*DEFAULT_TEXT_MIME_TYPES, *A2A_JSON_TYPES],
         )
 
     def __call__(self, event: Event, context: LambdaContext) -> Any:
-        if is_queue(event):
-            return self._loop.run_until_complete(self._continue(event, context))
-        if is_sweep(event):
+        if is_sqs_event(event):
+            return self._loop.run_until_complete(self._handle_batch(event, context))
+        if is_schedule_event(event):
             return self._loop.run_until_complete(self._sweep.run(self._deadline(context)))
-        if is_http(event):
+        if is_api_gateway_event(event):
             asyncio.set_event_loop(self._loop)  # the one that Mangum asks for
-            return self._mangum(self._own(event), context)  # type: ignore[arg-type]
+            return self._mangum(self._normalize(event), context)  # type: ignore[arg-type]
         raise ValueError(f"neither an API Gateway request nor a batch of the agent's queue: {sorted(event)}")
 
     def stream(self, event: Event, context: LambdaContext, send: "Callable[[Message], None]") -> None:
@@ -91,12 +91,12 @@ class Doors:
 
         It may block, and raises OSError when the client is gone; the work on a task that he began goes on.
         """
-        request = self._mangum.infer(self._own(event), context)  # type: ignore[arg-type]
-        self._loop.run_until_complete(self._streamed(request.scope, request.body or b"", send))
+        request = self._mangum.infer(self._normalize(event), context)  # type: ignore[arg-type]
+        self._loop.run_until_complete(self._run_app(request.scope, request.body or b"", send))
 
-    def twin(self) -> "Doors":
+    def clone(self) -> "LambdaHandler":
         """The same in another execution environment, for those who have more than one in a process."""
-        return Doors(*self._made_of)
+        return LambdaHandler(*self._arguments)
 
     def close(self) -> None:
         """For those who serve more than one in a process; Lambda never does."""
@@ -106,12 +106,12 @@ class Doors:
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 
-    def _own(self, event: Event) -> Event:
+    def _normalize(self, event: Event) -> Event:
         """The event as the web application wants it."""
-        where = address(event, self._settings.public_url, self._settings.base_path)
-        return settled(event, self._settings.base_path) | {"agentfn.address": where}
+        where = base_url(event, self._settings.public_url, self._settings.base_path)
+        return normalize_event(event, self._settings.base_path) | {"agentfn.address": where}
 
-    async def _streamed(self, scope: Any, body: bytes, send: "Callable[[Message], None]") -> None:
+    async def _run_app(self, scope: Any, body: bytes, send: "Callable[[Message], None]") -> None:
         over = asyncio.Event()
         unread = [body]
 
@@ -132,11 +132,11 @@ class Doors:
             await self._app(scope, receive, tell)
         finally:
             over.set()
-            await self._requests.streaming.settle()
+            await self._requests.task_streams.drain()
             for task in asyncio.all_tasks() - before:  # the sdk's event source leaves a watcher behind
                 task.cancel()
 
-    async def _continue(self, event: Event, context: LambdaContext) -> dict[str, list[dict[str, str]]]:
+    async def _handle_batch(self, event: Event, context: LambdaContext) -> dict[str, list[dict[str, str]]]:
         """Works through a batch. What failed is named, so that the queue brings that alone back."""
         failures = []
         for record in event["Records"]:
@@ -145,11 +145,11 @@ class Doors:
             except (ValueError, KeyError, TypeError):
                 logger.error("a message that is no continuation is dropped", message_id=record.get("messageId"))
                 continue
-            if not await self._done(message, context):
+            if not await self._handle_message(message, context):
                 failures.append({"itemIdentifier": message.message_id})
         return {"batchItemFailures": failures}
 
-    async def _done(self, message: Continuation | PushJob, context: LambdaContext) -> bool:
+    async def _handle_message(self, message: Continuation | PushJob, context: LambdaContext) -> bool:
         try:
             if isinstance(message, PushJob):
                 await self._delivering.deliver(message, self._deadline(context))
@@ -159,7 +159,7 @@ class Doors:
             logger.exception("AWS failed; the queue brings the message back", task_id=message.task_id)
             await self._runner.release_message(message)
             return False
-        except StorageError as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one
+        except StoredDataError as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one
             logger.error("not resumed: %s", error, task_id=message.task_id)
             return False
         return True

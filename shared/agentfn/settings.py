@@ -18,20 +18,20 @@ from pydantic import (
     model_validator,
 )
 
-from agentfn.auth.identity import read_tokens
+from agentfn.auth.identity import parse_tokens
 from agentfn.errors import ConfigurationError
 
-WEEK = 7 * 24 * 3600
-ORIGIN = re.compile(r"https?://[\w.-]+(:\d{1,5})?", re.ASCII)
-HOST = re.compile(r"\s*(\*\.)?[\w-]+(\.[\w-]+)*\s*", re.ASCII)
-SCOPES = re.compile(r"[!#-\[\]-~ ]*")  # RFC 6749: visible, without quotation mark and backslash, blanks between
+WEEK_SECONDS = 7 * 24 * 3600
+ORIGIN_PATTERN = re.compile(r"https?://[\w.-]+(:\d{1,5})?", re.ASCII)
+HOST_PATTERN = re.compile(r"\s*(\*\.)?[\w-]+(\.[\w-]+)*\s*", re.ASCII)
+SCOPES_PATTERN = re.compile(r"[!#-\[\]-~ ]*")  # RFC 6749: visible, without quotation mark and backslash, blanks between
 
 Seconds = Annotated[float, Field(gt=0, le=900)]
 Count = Annotated[int, Field(ge=1, le=10_000)]
-Size = Annotated[int, Field(ge=1)]
+PositiveInt = Annotated[int, Field(ge=1)]
 
 
-def variable(field: str) -> str:
+def variable_name(field: str) -> str:
     return field.upper() if field.startswith(("agent_", "router_")) else f"AGENTFN_{field.upper()}"
 
 
@@ -41,7 +41,7 @@ class Settings(BaseModel):
     Sizes are in bytes, or in characters where the name says so; times are in seconds.
     """
 
-    model_config = ConfigDict(frozen=True, alias_generator=variable, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, alias_generator=variable_name, populate_by_name=True, extra="ignore")
 
     # The model.
     agent_model: str = ""
@@ -92,17 +92,17 @@ class Settings(BaseModel):
     request_seconds: Seconds = 29.0
     reserve_seconds: Seconds = 2.0
     lease_seconds: Annotated[float, Field(ge=5, le=900)] = 90.0
-    link_seconds: Annotated[int, Field(ge=60, le=WEEK)] = 3600
+    link_seconds: Annotated[int, Field(ge=60, le=WEEK_SECONDS)] = 3600
     task_days: Annotated[int, Field(ge=1, le=3650)] = 30
     max_runs: Count = 100
     max_idle_runs: Count = 5  # runs in a row that saved nothing
 
     # What a caller may send.
-    max_body_size: Size = 6 * 1024 * 1024
+    max_body_size: PositiveInt = 6 * 1024 * 1024
     max_files: Count = 20
-    max_file_size: Size = 20 * 1024 * 1024
-    max_files_size: Size = 50 * 1024 * 1024  # of one message, all together
-    max_text_chars: Size = 200_000
+    max_file_size: PositiveInt = 20 * 1024 * 1024
+    max_files_size: PositiveInt = 50 * 1024 * 1024  # of one message, all together
+    max_text_chars: PositiveInt = 200_000
     max_upload_size: Annotated[int, Field(ge=1, le=5 * 1024**3)] = (
         100 * 1024 * 1024
     )  # past the request, into the bucket
@@ -112,7 +112,7 @@ class Settings(BaseModel):
 
     # The loop.
     max_steps: Count = 40
-    max_tokens: Size = 10_000_000  # of one task
+    max_tokens: PositiveInt = 10_000_000  # of one task
     max_cost: Annotated[float, Field(gt=0, le=1e6)] = 10.0  # of one task, in US dollars
     max_history_chars: Annotated[int, Field(ge=4_000)] = 400_000
     max_history_tokens: Annotated[int, Field(ge=1_000)] | None = None
@@ -124,8 +124,8 @@ class Settings(BaseModel):
     tool_wait_seconds: Seconds = 30.0
     model_seconds: Seconds = 180.0
     model_retries: Annotated[int, Field(ge=0, le=20)] = 4
-    max_argument_chars: Size = 200_000
-    max_output_chars: Size = 30_000
+    max_argument_chars: PositiveInt = 200_000
+    max_output_chars: PositiveInt = 30_000
     max_repeats: Annotated[int, Field(ge=2, le=100)] = 6
 
     @classmethod
@@ -133,24 +133,24 @@ class Settings(BaseModel):
         """Raises ConfigurationError, with one line for each variable that is missing or wrong."""
         try:
             return cls.model_validate(
-                {name: text for name in cls.variables() if (text := environment.get(name, "")).strip()}
+                {name: text for name in cls.variable_names() if (text := environment.get(name, "")).strip()}
             )
         except ValidationError as error:
-            raise ConfigurationError("\n".join(_complaints(error))) from None
+            raise ConfigurationError("\n".join(_error_lines(error))) from None
 
     @property
     def origins(self) -> list[str]:
         """Of `cors_origins`."""
-        return _listed(self.cors_origins)
+        return _split_list(self.cors_origins)
 
     @classmethod
-    def variables(cls) -> frozenset[str]:
+    def variable_names(cls) -> frozenset[str]:
         """The names of all environment variables that agentfn reads."""
-        return frozenset(variable(field) for field in cls.model_fields)
+        return frozenset(variable_name(field) for field in cls.model_fields)
 
     @field_validator("public_url")
     @classmethod
-    def _absolute(cls, url: str | None) -> str | None:
+    def _check_public_url(cls, url: str | None) -> str | None:
         if url is None:
             return None
         parts = urlsplit(url)
@@ -160,47 +160,47 @@ class Settings(BaseModel):
 
     @field_validator("jwt_issuer", "jwt_jwks_url")
     @classmethod
-    def _of_the_web(cls, url: str | None) -> str | None:
+    def _check_https_url(cls, url: str | None) -> str | None:
         if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
             raise ValueError("must be an https address")
         return url
 
     @field_validator("fetch_hosts")
     @classmethod
-    def _names_of_hosts(cls, hosts: str) -> str:
-        if hosts and not all(HOST.fullmatch(name) for name in hosts.split(",")):  # an empty list would allow everything
+    def _check_host_names(cls, hosts: str) -> str:
+        if hosts and not all(HOST_PATTERN.fullmatch(name) for name in hosts.split(",")):  # an empty list would allow everything
             raise ValueError("must be names of hosts with commas between, as example.com,*.example.org")
         return hosts
 
     @field_validator("cors_origins")
     @classmethod
-    def _origins(cls, origins: str) -> str:
-        if origins.strip() != "*" and not all(ORIGIN.fullmatch(origin) for origin in _listed(origins)):
+    def _check_origins(cls, origins: str) -> str:
+        if origins.strip() != "*" and not all(ORIGIN_PATTERN.fullmatch(origin) for origin in _split_list(origins)):
             raise ValueError("must be origins with commas between, as https://app.example.com, or * alone")
         return origins
 
     @field_validator("jwt_scopes")
     @classmethod
-    def _scopes(cls, scopes: str) -> str:
-        if not SCOPES.fullmatch(scopes):
+    def _check_scopes(cls, scopes: str) -> str:
+        if not SCOPES_PATTERN.fullmatch(scopes):
             raise ValueError("must be scopes with blanks between")
         return scopes
 
     @field_validator("base_path")
     @classmethod
-    def _rooted(cls, path: str) -> str:
+    def _normalize_base_path(cls, path: str) -> str:
         trimmed = path.strip("/")
         return f"/{trimmed}" if trimmed else ""
 
     @field_validator("tokens")
     @classmethod
-    def _named_tokens(cls, tokens: SecretStr | None) -> SecretStr | None:
+    def _check_tokens(cls, tokens: SecretStr | None) -> SecretStr | None:
         if tokens is not None:
-            read_tokens(tokens.get_secret_value())
+            parse_tokens(tokens.get_secret_value())
         return tokens
 
     @model_validator(mode="after")
-    def _time_to_work(self) -> Self:
+    def _check_reserve(self) -> Self:
         if self.reserve_seconds >= self.request_seconds:
             raise ValueError(
                 "AGENTFN_RESERVE_SECONDS must be less than AGENTFN_REQUEST_SECONDS, or no request has any time"
@@ -208,7 +208,7 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _nothing_that_excludes_another(self) -> Self:
+    def _check_combinations(self) -> Self:
         if self.cors_credentials and self.cors_origins.strip() == "*":
             raise ValueError("AGENTFN_CORS_CREDENTIALS needs origins by name in AGENTFN_CORS_ORIGINS, not *")
         if self.push_signed and not (self.signing_key or self.signing_secret):
@@ -216,7 +216,7 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _a_way_to_check_callers(self) -> Self:
+    def _check_auth(self) -> Self:
         if self.auth == "bearer" and not (self.tokens or self.tokens_secret):
             raise ValueError(
                 "AGENTFN_AUTH is bearer, which needs AGENTFN_TOKENS_SECRET (or AGENTFN_TOKENS on a laptop); "
@@ -227,11 +227,11 @@ class Settings(BaseModel):
         return self
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _complaints(error: ValidationError) -> list[str]:
+def _error_lines(error: ValidationError) -> list[str]:
     lines = []
     for complaint in error.errors(include_input=False, include_url=False):
         where = ".".join(str(part) for part in complaint["loc"])

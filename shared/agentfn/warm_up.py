@@ -9,29 +9,29 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.telemetry import logger
 
-KIND = "AWS_LAMBDA_INITIALIZATION_TYPE"
-SERVICES = ("dynamodb", "s3", "sqs")
+INITIALIZATION_TYPE_VARIABLE = "AWS_LAMBDA_INITIALIZATION_TYPE"
+AWS_SERVICES = ("dynamodb", "s3", "sqs")
 
 
-def get_ready(model: Callable[[], Any] | None, environment: Mapping[str, str] = os.environ) -> None:
+def prepare_environment(model: Callable[[], Any] | None, environment: Mapping[str, str] = os.environ) -> None:
     """`model` makes the model, and keeps it; None where none is asked.
 
     Under SnapStart all is done in hooks, which Lambda's runtime calls before the snapshot and after each restore.
     """
-    match environment.get(KIND):
+    match environment.get(INITIALIZATION_TYPE_VARIABLE):
         case "provisioned-concurrency":
             warm_up(model)
         case "snap-start":
-            _register(model)
+            _register_snapshot_hooks(model)
 
 
 def warm_up(model: Callable[[], Any] | None) -> None:
     """Imports and parses what the first task would. Nothing is asked of anyone, and no connection is opened."""
-    for service in SERVICES:
-        client(service)
+    for service in AWS_SERVICES:
+        aws_client(service)
     if model is None:
         return
     door = sys.modules.get(type(model()).__module__)
@@ -39,23 +39,23 @@ def warm_up(model: Callable[[], Any] | None) -> None:
         load()
 
 
-def renew(model: Callable[[], Any] | None) -> None:
+def reset_after_restore(model: Callable[[], Any] | None) -> None:
     """Many environments begin with this one memory: chance begins anew in each, and so do clients.
 
     Secrets and tokens were not read yet. Identifiers come from the operating system, which Lambda takes care of.
     """
     random.seed()
-    client.cache_clear()
+    aws_client.cache_clear()
     forget = getattr(model, "cache_clear", None)
     if forget is not None:
         forget()
 
 
-def _register(model: Callable[[], Any] | None) -> None:
+def _register_snapshot_hooks(model: Callable[[], Any] | None) -> None:
     try:
         import snapshot_restore_py as hooks  # type: ignore[import-not-found] # nobody but Lambda has it
     except ImportError:
         logger.warning("SnapStart without snapshot_restore_py, which is part of Lambda's runtime: nothing is warmed up")
         return
     hooks.register_before_snapshot(warm_up, model)
-    hooks.register_after_restore(renew, model)
+    hooks.register_after_restore(reset_after_restore, model)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, calls, pause, queue_event
-from conftest import Ledger, state_of
+from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, queue_event
+from conftest import SideEffects, task_state
 
 
 def in_background(stage: Stage, message: dict[str, Any]) -> threading.Thread:
     """Another execution environment, at work on a message of the queue."""
     worker = stage.new_process()
-    thread = threading.Thread(target=lambda: worker(queue_event(message), LambdaContext(60)))
+    thread = threading.Thread(target=lambda: worker(queue_event(message), LocalLambdaContext(60)))
     thread.start()
     return thread
 
@@ -25,7 +25,7 @@ def wait_until(check: Any, seconds: float = 10.0) -> None:
         time.sleep(0.02)
 
 
-def test_a_cancelled_task_is_never_asked_about_again(play: Any, ledger: Ledger) -> None:
+def test_a_cancelled_task_is_never_asked_about_again(play: Any, ledger: SideEffects) -> None:
     model = ScriptedModel(calls("look_up", city="Rome"), pause(30), "Too late.")
     stage = play(model)
     task = stage.send("Weather?", wait=False)
@@ -37,8 +37,8 @@ def test_a_cancelled_task_is_never_asked_about_again(play: Any, ledger: Ledger) 
     thread.join(timeout=10)
     assert not thread.is_alive()
     assert time.monotonic() - started < 6  # one look every 2 s, and the write
-    assert state_of(cancelled) == "canceled"
-    assert state_of(stage.get(task["id"])) == "canceled"
+    assert task_state(cancelled) == "canceled"
+    assert task_state(stage.get(task["id"])) == "canceled"
     assert len(model.prompts) == 2
     assert ledger.entries == ["look_up Rome"]
 
@@ -53,7 +53,7 @@ def test_a_result_that_comes_after_the_cancel_is_refused(play: Any) -> None:
     stage.cancel(task["id"])
     thread.join(timeout=10)
     kept = stage.get(task["id"])
-    assert state_of(kept) == "canceled"
+    assert task_state(kept) == "canceled"
     assert "Too late." not in str(kept)
 
 
@@ -64,13 +64,13 @@ def test_cancel_before_any_run_makes_the_continuation_a_no_op(play: Any) -> None
     stage.cancel(task["id"])
     assert stage.pump() == 1
     assert model.prompts == []
-    assert state_of(stage.get(task["id"])) == "canceled"
+    assert task_state(stage.get(task["id"])) == "canceled"
 
 
 def test_a_waiting_task_can_be_cancelled(play: Any) -> None:
     stage = play(ScriptedModel(calls("ask_user", question="Which?")))
     task = stage.send("Weather?")
-    assert state_of(stage.cancel(task["id"])) == "canceled"
+    assert task_state(stage.cancel(task["id"])) == "canceled"
 
 
 def test_a_second_cancel_and_an_unknown_task_have_errors_of_their_own(play: Any) -> None:

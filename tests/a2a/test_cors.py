@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, ConfigurationError
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, http_event, rest_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event, rest_event
 from agentfn.testing.stage import headers_of
 
 PAGE, OTHER = "https://app.example.com", "https://evil.example.com"
@@ -26,7 +26,7 @@ def preflight(stage: Stage, path: str, origin: str = PAGE, method: str = "POST",
         "Access-Control-Request-Method": method,
         "Access-Control-Request-Headers": ASKED,
     }
-    return stage.handler(make("OPTIONS", path, headers=headers), LambdaContext(30))
+    return stage.handler(make("OPTIONS", path, headers=headers), LocalLambdaContext(30))
 
 
 def cors(answer: Any) -> dict[str, str]:
@@ -123,6 +123,6 @@ def test_a_page_sends_its_message_after_the_preflight() -> None:
     headers = {"Origin": PAGE, "Content-Type": "application/json", "A2A-Version": "1.0", **headers_of("alice")}
     with stage(cors_origins=PAGE) as played:
         assert preflight(played, "/message:send")["statusCode"] == 200
-        answer = played.handler(rest_event("POST", "/message:send", said, headers), LambdaContext(30))
+        answer = played.handler(rest_event("POST", "/message:send", said, headers), LocalLambdaContext(30))
     assert json.loads(answer["body"])["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
     assert cors(answer)["allow-origin"] == PAGE

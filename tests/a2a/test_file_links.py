@@ -15,10 +15,10 @@ import pytest
 import requests
 
 from agentfn import Agent, ConfigurationError, Context, File, Output, tool
-from agentfn.bootstrap import client
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, rpc_event
+from agentfn.bootstrap import aws_client
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
-from support.raw_http_server import Listener, answer
+from support.raw_http_server import RawHttpServer, http_response
 
 CONTENT = b"%PDF-1.7"
 NAME = "résumé 2026.pdf"
@@ -88,7 +88,7 @@ def test_a_link_downloads_under_the_name_that_the_file_has(name: str, safe: str,
         task = stage.send("Write!")
         link = part_of(task, safe)["url"]
         download = requests.get(link, timeout=5)
-        [key] = [one["Key"] for one in client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]]
+        [key] = [one["Key"] for one in aws_client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]]
     assert download.content == CONTENT
     assert download.headers["Content-Disposition"] == disposition
     assert "A" not in download.headers
@@ -195,7 +195,7 @@ def test_only_an_id_is_looked_up() -> None:
 def test_what_is_kept_for_the_model_alone_has_no_address() -> None:
     with Stage(AGENT, played(calls("recite"))) as stage:
         task = stage.send("Recite!")
-        [key] = [one["Key"] for one in client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]]
+        [key] = [one["Key"] for one in aws_client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]]
         assert "/hidden/" in key
         hidden = f"/files/{task['id']}.{key.rsplit('/', 1)[-1]}"
         assert stage.request("GET", hidden, caller="alice")["statusCode"] == 404
@@ -204,15 +204,15 @@ def test_what_is_kept_for_the_model_alone_has_no_address() -> None:
 def test_a_file_that_its_bucket_has_no_longer_is_not_linked_to() -> None:
     with Stage(AGENT, played(calls("write", name=NAME))) as stage:
         path = path_of(part_of(stage.send("Write!")))
-        [one] = client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]
-        client("s3").delete_object(Bucket=stage.resources.bucket, Key=one["Key"])
+        [one] = aws_client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]
+        aws_client("s3").delete_object(Bucket=stage.resources.bucket, Key=one["Key"])
         assert stage.request("GET", path, caller="alice")["statusCode"] == 404
 
 
 def test_a_place_that_cannot_be_reached_is_said_to_be_so() -> None:
     with Stage(AGENT, played(calls("write", name=NAME))) as stage:
         path = path_of(part_of(stage.send("Write!")))
-        client("dynamodb").delete_table(TableName=stage.resources.table)
+        aws_client("dynamodb").delete_table(TableName=stage.resources.table)
         refused = stage.request("GET", path, caller="alice")
     assert refused["statusCode"] == 503
     assert json.loads(refused["body"]) == {
@@ -235,14 +235,14 @@ def test_a_stream_and_a_webhook_tell_of_a_file_as_a_read_does() -> None:
     said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Write!"}]}
     told: list[bytes] = []
     with (
-        Listener(answer(b"")) as webhook,
+        RawHttpServer(http_response(b"")) as webhook,
         Stage(AGENT, played(calls("write", name=NAME)), fetch_loopback=True, streaming=True) as stage,
     ):
         params = {"message": said, "configuration": {"taskPushNotificationConfig": {"url": webhook.url}}}
         request = rpc_event("SendStreamingMessage", params, headers_of("alice"))
-        stage.handler.stream(request, LambdaContext(60), lambda message: told.append(message.get("body", b"")))
+        stage.handler.stream(request, LocalLambdaContext(60), lambda message: told.append(message.get("body", b"")))
         url = stage.resources.queue_url
-        client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"DelaySeconds": "0"})
+        aws_client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"DelaySeconds": "0"})
         while not any(b"artifactUpdate" in body for body in webhook.bodies):
             stage.pump()
             time.sleep(0.05)

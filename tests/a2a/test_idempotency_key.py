@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, rpc_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
 
 
@@ -30,7 +30,7 @@ def event(text: str, message_id: str, key: str | None, caller: str = "alice", **
 
 
 def send(stage: Stage, *arguments: Any, **named: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(stage.handler(event(*arguments, **named), LambdaContext(60))["body"])
+    answer: dict[str, Any] = json.loads(stage.handler(event(*arguments, **named), LocalLambdaContext(60))["body"])
     return answer
 
 
@@ -89,7 +89,7 @@ def test_the_same_key_twice_at_once_is_one_task(stage: Stage, model: ScriptedMod
     answers: list[Any] = []
 
     def post(process: Any, message_id: str) -> None:
-        answers.append(json.loads(process(event("Hi!", message_id, "k1"), LambdaContext(30))["body"]))
+        answers.append(json.loads(process(event("Hi!", message_id, "k1"), LocalLambdaContext(30))["body"]))
 
     threads = [threading.Thread(target=post, args=(stage.new_process(), f"m{number}")) for number in (1, 2)]
     for thread in threads:

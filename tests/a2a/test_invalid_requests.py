@@ -109,10 +109,10 @@ def test_a_broken_agent_tells_the_caller_no_more_than_a_reference(play: Any) -> 
 
 
 def test_a_lost_table_is_an_internal_error_with_a_reference(play: Any) -> None:
-    from agentfn.bootstrap import client
+    from agentfn.bootstrap import aws_client
 
     stage = play(ScriptedModel("Never said."))
-    client("dynamodb").delete_table(TableName=stage.resources.table)
+    aws_client("dynamodb").delete_table(TableName=stage.resources.table)
     with pytest.raises(RpcError, match=r"Internal error \(request [0-9a-f-]{36}\)") as error:
         stage.get("x")
     assert error.value.code == -32603

@@ -8,13 +8,13 @@ import pytest
 
 from agentfn import Agent
 from agentfn.testing import ScriptedModel, Stage, calls
-from support.protocol_clients import SPEAKERS, Speaker
-from support.raw_http_server import Listener, answer
+from support.protocol_clients import CLIENTS, ProtocolClient
+from support.raw_http_server import RawHttpServer, http_response
 
 pytestmark = pytest.mark.slow
 
-EACH = pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
-NEW = SPEAKERS[0]
+EACH = pytest.mark.parametrize("speaker", CLIENTS, ids=str)
+NEW = CLIENTS[0]
 TEXT, DATA = {"text": "Hi!"}, {"data": {"a": 1}}
 
 
@@ -33,7 +33,7 @@ def stage(*modes: str, gives: tuple[str, ...] = ("text/plain",), **settings: Any
     ("part", "kind"),
     [(TEXT, "text/plain"), (DATA, "application/json"), (file("a.pdf", "application/pdf"), "application/pdf")],
 )
-def test_a_part_that_is_not_taken_is_refused_with_what_is(speaker: Speaker, part: Any, kind: str) -> None:
+def test_a_part_that_is_not_taken_is_refused_with_what_is(speaker: ProtocolClient, part: Any, kind: str) -> None:
     with stage("text/csv", "image/*") as played:
         refused = speaker.send(played, part)
         assert refused.error == "CONTENT_TYPE_NOT_SUPPORTED"
@@ -90,7 +90,7 @@ def test_an_agent_that_names_no_modes_takes_and_gives_whatever_it_can() -> None:
 
 
 def test_a_file_at_an_address_is_refused_by_what_it_turns_out_to_be() -> None:
-    pdf = Listener(answer(b"%PDF", "Content-Type: application/pdf"))
+    pdf = RawHttpServer(http_response(b"%PDF", "Content-Type: application/pdf"))
     with pdf as place, stage("text/plain", "text/csv", fetch_loopback="true") as played:
         refused = NEW.send(played, TEXT, {"url": f"{place.url}/a"})
         assert refused.error == "CONTENT_TYPE_NOT_SUPPORTED"
@@ -113,7 +113,7 @@ def test_a_follow_up_is_read_as_strictly() -> None:
 
 
 @EACH
-def test_a_caller_who_accepts_nothing_that_is_given_is_refused(speaker: Speaker) -> None:
+def test_a_caller_who_accepts_nothing_that_is_given_is_refused(speaker: ProtocolClient) -> None:
     with stage("text/plain", gives=("text/plain", "text/csv")) as played:
         refused = speaker.send(played, TEXT, configuration={"acceptedOutputModes": ["image/png", "audio/*"]})
         assert refused.error == "CONTENT_TYPE_NOT_SUPPORTED"

@@ -6,144 +6,144 @@ from typing import Any
 import pytest
 
 from agentfn.testing import ScriptedModel, calls
-from support.protocol_clients import METHODS, NEW, OLD, SPEAKERS, Speaker
+from support.protocol_clients import RPC_METHODS, V1_CLIENTS, V0_3_CLIENTS, CLIENTS, ProtocolClient
 
-EACH = pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
-EACH_NEW = pytest.mark.parametrize("speaker", NEW, ids=str)
-EACH_OLD = pytest.mark.parametrize("speaker", OLD, ids=str)
+EACH = pytest.mark.parametrize("speaker", CLIENTS, ids=str)
+EACH_NEW = pytest.mark.parametrize("speaker", V1_CLIENTS, ids=str)
+EACH_OLD = pytest.mark.parametrize("speaker", V0_3_CLIENTS, ids=str)
 HI = {"text": "Hi!"}
 
 
 @EACH
-def test_a_message_becomes_a_task_that_can_be_read(play: Any, speaker: Speaker) -> None:
+def test_a_message_becomes_a_task_that_can_be_read(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello."))
     sent = speaker.task(speaker.send(stage, HI))
     assert speaker.state(sent) == "completed"
-    read = speaker.ask(stage, "get", sent["id"]).said
+    read = speaker.call(stage, "get", sent["id"]).result
     assert read == sent
     assert [message["messageId"] for message in read["history"]] == [sent["history"][0]["messageId"]]
 
 
 @EACH
-def test_who_does_not_wait_is_answered_before_the_model_is_asked(play: Any, speaker: Speaker) -> None:
+def test_who_does_not_wait_is_answered_before_the_model_is_asked(play: Any, speaker: ProtocolClient) -> None:
     model = ScriptedModel("Hello.")
     stage = play(model)
     sent = speaker.task(speaker.send(stage, HI, configuration={"returnImmediately": True}))
     assert speaker.state(sent) == "submitted"
     assert not model.prompts
     stage.pump()
-    assert speaker.state(speaker.ask(stage, "get", sent["id"]).said) == "completed"
+    assert speaker.state(speaker.call(stage, "get", sent["id"]).result) == "completed"
 
 
 @EACH_NEW
-def test_tasks_are_listed(play: Any, speaker: Speaker) -> None:
+def test_tasks_are_listed(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello.", "Hello."))
     ids = [speaker.task(speaker.send(stage, HI))["id"] for _ in range(2)]
-    listed = speaker.ask(stage, "list").said
+    listed = speaker.call(stage, "list").result
     assert [task["id"] for task in listed["tasks"]] == ids[::-1]
     assert listed["totalSize"] == 2
 
 
 @EACH_OLD
-def test_the_old_dialect_has_no_list_of_tasks(play: Any, speaker: Speaker) -> None:
-    error = "VERSION_NOT_SUPPORTED" if speaker.http else "METHOD_NOT_FOUND"
-    assert speaker.ask(play(ScriptedModel()), "list").error == error
+def test_the_old_dialect_has_no_list_of_tasks(play: Any, speaker: ProtocolClient) -> None:
+    error = "VERSION_NOT_SUPPORTED" if speaker.rest else "METHOD_NOT_FOUND"
+    assert speaker.call(play(ScriptedModel()), "list").error == error
 
 
 @EACH
-def test_a_task_is_cancelled_once(play: Any, speaker: Speaker) -> None:
+def test_a_task_is_cancelled_once(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel())
     task = speaker.task(speaker.send(stage, HI, configuration={"returnImmediately": True}))
-    assert speaker.state(speaker.ask(stage, "cancel", task["id"]).said) == "canceled"
-    assert speaker.ask(stage, "cancel", task["id"]).error == "TASK_NOT_CANCELABLE"
+    assert speaker.state(speaker.call(stage, "cancel", task["id"]).result) == "canceled"
+    assert speaker.call(stage, "cancel", task["id"]).error == "TASK_NOT_CANCELABLE"
 
 
 @EACH
-def test_a_stream_tells_the_task_first_and_its_end_last(play: Any, speaker: Speaker) -> None:
+def test_a_stream_tells_the_task_first_and_its_end_last(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello."), streaming=True)
     first, *_, last = [_bare(event) for event in speaker.stream(stage, "stream", speaker.request(HI)).events]
     assert speaker.state(first.get("task", first)) in ("submitted", "working")
     assert speaker.state(last.get("statusUpdate", last)) == "completed"
-    assert speaker.http or not speaker.old or (first["kind"], last["final"]) == ("task", True)
+    assert speaker.rest or not speaker.v0_3 or (first["kind"], last["final"]) == ("task", True)
 
 
 @EACH
-def test_a_subscription_begins_with_the_task_as_it_is(play: Any, speaker: Speaker) -> None:
+def test_a_subscription_begins_with_the_task_as_it_is(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello."), streaming=True)
     task = speaker.task(speaker.send(stage, HI, configuration={"returnImmediately": True}))
     first, *_ = speaker.stream(stage, "subscribe", None, task["id"], seconds=2).events
     shown = _bare(first)
     assert shown.get("task", shown)["id"] == task["id"]
-    speaker.ask(stage, "cancel", task["id"])
+    speaker.call(stage, "cancel", task["id"])
     ended = speaker.stream(stage, "subscribe", None, task["id"])
     assert ended.error == "UNSUPPORTED_OPERATION"
 
 
 @EACH
-def test_a_stream_that_is_not_offered_is_unsupported_and_not_empty(play: Any, speaker: Speaker) -> None:
+def test_a_stream_that_is_not_offered_is_unsupported_and_not_empty(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel())
     for what, params in (("stream", speaker.request(HI)), ("subscribe", None)):
         refused = speaker.stream(stage, what, params, "x")
         assert refused.error == "UNSUPPORTED_OPERATION"
-        assert refused.kind.startswith("application/json")
-    buffered = speaker.ask(stage, "subscribe", "x")
+        assert refused.content_type.startswith("application/json")
+    buffered = speaker.call(stage, "subscribe", "x")
     assert buffered.error == "UNSUPPORTED_OPERATION"
     assert "does not stream" in buffered.message
 
 
 @EACH
-def test_a_subscriber_is_set_read_listed_and_deleted(play: Any, speaker: Speaker) -> None:
+def test_a_subscriber_is_set_read_listed_and_deleted(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel(), fetch_loopback="true")
     url = "http://127.0.0.1:9999/hook"
     task_id = speaker.task(speaker.send(stage, HI, configuration={"returnImmediately": True}))["id"]
     for config in ("one", "two"):
-        made = speaker.ask(stage, "push set", task_id, body=speaker.subscriber(task_id, url, config))
+        made = speaker.call(stage, "push set", task_id, body=speaker.push_config(task_id, url, config))
         assert url in made.text
-    one = speaker.ask(stage, "push get", task_id, config="one")
+    one = speaker.call(stage, "push get", task_id, config="one")
     assert "one" in one.text
-    listed = speaker.ask(stage, "push list", task_id).said
+    listed = speaker.call(stage, "push list", task_id).result
     assert len(listed if isinstance(listed, list) else listed["configs"]) == 2
-    deleted = speaker.ask(stage, "push delete", task_id, config="one")
-    if speaker.http:
-        assert (deleted.status, deleted.text) == ((204, "") if speaker.old else (200, "{}"))
+    deleted = speaker.call(stage, "push delete", task_id, config="one")
+    if speaker.rest:
+        assert (deleted.status, deleted.text) == ((204, "") if speaker.v0_3 else (200, "{}"))
     else:
         assert json.loads(deleted.text) == {"jsonrpc": "2.0", "id": 1, "result": None}
-    assert speaker.ask(stage, "push get", task_id, config="one").error == "TASK_NOT_FOUND"
+    assert speaker.call(stage, "push get", task_id, config="one").error == "TASK_NOT_FOUND"
 
 
 @EACH
-def test_subscribers_are_refused_by_an_agent_that_sends_nothing(play: Any, speaker: Speaker) -> None:
+def test_subscribers_are_refused_by_an_agent_that_sends_nothing(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello."), push="false")
     task_id = speaker.task(speaker.send(stage, HI))["id"]
     asked: list[tuple[str, dict[str, Any]]] = [
-        ("push set", {"body": speaker.subscriber(task_id, "https://a.example", "a")}),
+        ("push set", {"body": speaker.push_config(task_id, "https://a.example", "a")}),
         ("push get", {"config": "a"}),
         ("push list", {}),
         ("push delete", {"config": "a"}),
     ]
     for what, rest in asked:
-        assert speaker.ask(stage, what, task_id, **rest).error == "PUSH_NOTIFICATION_NOT_SUPPORTED", what
+        assert speaker.call(stage, what, task_id, **rest).error == "PUSH_NOTIFICATION_NOT_SUPPORTED", what
 
 
 @EACH
-def test_without_an_extended_card_the_error_is_the_dialect_s_own(play: Any, speaker: Speaker) -> None:
-    error = "EXTENDED_AGENT_CARD_NOT_CONFIGURED" if speaker.old else "UNSUPPORTED_OPERATION"
-    assert speaker.ask(play(ScriptedModel()), "card").error == error
+def test_without_an_extended_card_the_error_is_the_dialect_s_own(play: Any, speaker: ProtocolClient) -> None:
+    error = "EXTENDED_AGENT_CARD_NOT_CONFIGURED" if speaker.v0_3 else "UNSUPPORTED_OPERATION"
+    assert speaker.call(play(ScriptedModel()), "card").error == error
 
 
 @EACH
-def test_a_task_that_is_not_there_and_another_s_are_the_same(play: Any, speaker: Speaker) -> None:
+def test_a_task_that_is_not_there_and_another_s_are_the_same(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello."), streaming=True)
     theirs = speaker.task(speaker.send(stage, HI))["id"]
     for what in ("get", "cancel", "subscribe"):
         for caller, task_id in (("alice", "none"), ("bob", theirs)):
-            refused = speaker.ask(stage, what, task_id, caller=caller)
+            refused = speaker.call(stage, what, task_id, caller=caller)
             assert refused.error == "TASK_NOT_FOUND", (what, refused.text)
     assert speaker.send(stage, HI, taskId="none").error == "TASK_NOT_FOUND"
 
 
 @EACH
-def test_a_follow_up_goes_on_and_takes_its_context_from_the_task(play: Any, speaker: Speaker) -> None:
+def test_a_follow_up_goes_on_and_takes_its_context_from_the_task(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel(calls("ask_user", question="Which?"), "The red one."))
     asking = speaker.task(speaker.send(stage, HI))
     assert speaker.state(asking) == "input_required"
@@ -162,14 +162,14 @@ def test_a_method_that_nobody_knows_is_not_found(play: Any, version: str) -> Non
     stage = play(ScriptedModel())
     for method in ("DoMyTaxes", "tasks/destroy", "tasks", "message/send/"):
         body = json.dumps({"jsonrpc": "2.0", "id": "a", "method": method, "params": {}})
-        reply = Speaker(False, False).post(stage, "/", body, version=version)
+        reply = ProtocolClient(False, False).post(stage, "/", body, version=version)
         assert (reply.error, reply.events[0]["id"]) == ("METHOD_NOT_FOUND", "a")
 
 
 def test_the_table_of_methods_is_whole() -> None:
     from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
 
-    assert {new for new, _ in METHODS.values()} == set(JsonRpcDispatcher.METHOD_TO_MODEL)
+    assert {new for new, _ in RPC_METHODS.values()} == set(JsonRpcDispatcher.METHOD_TO_MODEL)
 
 
 def _bare(event: Any) -> Any:

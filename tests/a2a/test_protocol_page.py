@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.protocol_clients import METHODS, PATHS
+from support.protocol_clients import RPC_METHODS, REST_PATHS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "protocol.md").read_text()
@@ -19,10 +19,10 @@ def test_a_test_that_the_page_names_is_there(path: str, name: str) -> None:
 
 def test_every_method_has_a_row_that_names_its_test() -> None:
     rows = [line for line in PAGE.splitlines() if line.startswith("| ")]
-    for what, (new, old) in METHODS.items():
+    for what, (new, old) in RPC_METHODS.items():
         [row] = [row for row in rows if f"`{new}`" in row]
         assert "::" in row
         assert f"`{old}`" in row or what == "list"
-        path = PATHS[what].split(" ")[1]
+        path = REST_PATHS[what].split(" ")[1]
         assert path in row
         assert f"/v1{path}" in row or what in ("list", "card")

@@ -5,18 +5,18 @@ from typing import Any
 import pytest
 
 from agentfn.testing import ScriptedModel
-from support.protocol_clients import SPEAKERS, Speaker
-from support.raw_http_server import Listener, answer
+from support.protocol_clients import CLIENTS, ProtocolClient
+from support.raw_http_server import RawHttpServer, http_response
 
 
-@pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
-def test_a_message_that_comes_again_has_its_file_fetched_once(play: Any, speaker: Speaker) -> None:
-    with Listener(answer(b"a,b\n1,2\n", "Content-Type: text/csv")) as place:
+@pytest.mark.parametrize("speaker", CLIENTS, ids=str)
+def test_a_message_that_comes_again_has_its_file_fetched_once(play: Any, speaker: ProtocolClient) -> None:
+    with RawHttpServer(http_response(b"a,b\n1,2\n", "Content-Type: text/csv")) as place:
         stage = play(ScriptedModel("Read."), fetch_loopback="true")
         parts = [{"text": "Read!"}, {"url": f"{place.url}/a.csv"}]
         first = speaker.task(speaker.send(stage, *parts, messageId="m"))
         assert place.connections == 1
-        place.answer = answer(b"", status="404 Not Found")
+        place.answer = http_response(b"", status="404 Not Found")
         again = speaker.task(speaker.send(stage, *parts, messageId="m"))
         assert again["id"] == first["id"]
         other = speaker.send(stage, {"text": "Else!"}, parts[1], messageId="m")
@@ -28,8 +28,8 @@ def test_a_message_that_comes_again_has_its_file_fetched_once(play: Any, speaker
 
 
 def test_a_key_tells_it_too_whatever_its_message_id(play: Any) -> None:
-    speaker = SPEAKERS[0]
-    with Listener(answer(b"a,b\n1,2\n", "Content-Type: text/csv")) as place:
+    speaker = CLIENTS[0]
+    with RawHttpServer(http_response(b"a,b\n1,2\n", "Content-Type: text/csv")) as place:
         stage = play(ScriptedModel("Read."), fetch_loopback="true")
         part, key = {"url": f"{place.url}/a.csv"}, {"Idempotency-Key": "k"}
         tasks = [speaker.task(speaker.send(stage, part, headers=key))["id"] for _ in range(2)]
@@ -39,8 +39,8 @@ def test_a_key_tells_it_too_whatever_its_message_id(play: Any) -> None:
 
 def test_a_message_without_addresses_costs_no_look(play: Any) -> None:
     stage = play(ScriptedModel("Read.", "Read."))
-    SPEAKERS[0].send(stage, {"text": "Hi!"})
+    CLIENTS[0].send(stage, {"text": "Hi!"})
     reads = stage.reads
     stage.calls.clear()
-    SPEAKERS[0].send(stage, {"url": "data:text/csv,a"})
+    CLIENTS[0].send(stage, {"url": "data:text/csv,a"})
     assert stage.reads == reads

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, File, Output, tool
-from agentfn.bootstrap import client
-from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
+from agentfn.bootstrap import aws_client
+from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
 from agentfn.testing.stage import headers_of
-from conftest import Ledger, state_of, text_of
+from conftest import SideEffects, task_state, status_text
 
 
 def test_a_plain_answer_costs_two_table_writes_and_one_queue_message(play: Any) -> None:
     stage = play(ScriptedModel("Hello."))
     task = stage.send("Hi!")
-    assert (state_of(task), text_of(task)) == ("completed", "Hello.")
+    assert (task_state(task), status_text(task)) == ("completed", "Hello.")
     assert stage.writes == 2
     assert stage.reads == 0
     assert stage.calls["SendMessage"] == 1
@@ -34,7 +34,7 @@ def test_a_tool_round_costs_two_more_writes(play: Any) -> None:
 def test_lifecycle_tools_alone_cost_no_write_of_their_own(play: Any) -> None:
     stage = play(ScriptedModel(calls("report_progress", text="thinking"), calls("finish", text="Done.")))
     task = stage.send("Hi!")
-    assert text_of(task) == "Done."
+    assert status_text(task) == "Done."
     assert stage.writes == 2
 
 
@@ -73,7 +73,7 @@ def test_a_non_blocking_send_answers_without_the_model(
     assert len(messages[0]["Body"]) < 2_000
     assert "Hi!" not in messages[0]["Body"]
     stage.deliver(messages[0])
-    assert text_of(stage.get(task["id"])) == "Done at last."
+    assert status_text(stage.get(task["id"])) == "Done at last."
 
 
 def test_a_blocking_send_that_cannot_finish_answers_with_the_working_task(play: Any) -> None:
@@ -82,14 +82,14 @@ def test_a_blocking_send_that_cannot_finish_answers_with_the_working_task(play: 
     started = time.monotonic()
     task = stage.send("Weather?", seconds=4)
     assert time.monotonic() - started < 4
-    assert state_of(task) == "working"
+    assert task_state(task) == "working"
     [message] = stage.receive()  # the continuation; the insurance is not due yet
     model._script[0] = pause(0)
     stage.deliver(message)
-    assert text_of(stage.get(task["id"])) == "Rain."
+    assert status_text(stage.get(task["id"])) == "Rain."
 
 
-def test_a_task_goes_on_over_many_invocations_and_no_step_is_done_twice(play: Any, ledger: Ledger) -> None:
+def test_a_task_goes_on_over_many_invocations_and_no_step_is_done_twice(play: Any, ledger: SideEffects) -> None:
     steps: list[Any] = []
     for seat in range(4):
         steps += [pause(1.2), calls("book", seat=seat)]
@@ -98,7 +98,7 @@ def test_a_task_goes_on_over_many_invocations_and_no_step_is_done_twice(play: An
     task = stage.send("Book four seats.", wait=False)
     runs = stage.pump(seconds=5.5)
     assert runs > 1
-    assert text_of(stage.get(task["id"])) == "All booked."
+    assert status_text(stage.get(task["id"])) == "All booked."
     assert ledger.entries == [f"book {seat}" for seat in range(4)]
 
 
@@ -107,7 +107,7 @@ def test_the_function_s_timeout_is_never_met_whatever_a_tool_does(play: Any) -> 
     started = time.monotonic()
     task = stage.send("Sleep!", seconds=20)
     assert 2 <= time.monotonic() - started < 5
-    assert text_of(task) == "Slept enough."
+    assert status_text(task) == "Slept enough."
 
 
 def test_a_call_that_was_cut_off_at_the_deadline_is_not_made_again(agent: Agent) -> None:
@@ -125,13 +125,13 @@ def test_a_call_that_was_cut_off_at_the_deadline_is_not_made_again(agent: Agent)
 
     model = ScriptedModel(calls("charge", amount=7), "Charged, perhaps.")
     with Stage(Agent(name="clerk", description="A clerk.", tools=[charge]), model) as stage:
-        client("s3").meta.events.register("before-call.s3.PutObject", slow)
+        aws_client("s3").meta.events.register("before-call.s3.PutObject", slow)
         task = stage.send("Charge!", seconds=6)
-        assert state_of(task) == "working"
+        assert task_state(task) == "working"
         stage.pump()
         done = stage.get(task["id"])
     assert charged == [7]
-    assert state_of(done) == "completed"
+    assert task_state(done) == "completed"
     assert "outcome is unknown" in model.prompts[-1].turns[-1].text
 
 
@@ -156,7 +156,7 @@ def test_the_same_message_twice_at_once_is_one_task(play: Any) -> None:
     )
     answers: list[Any] = []
     threads = [
-        threading.Thread(target=lambda handler=handler: answers.append(handler(event, LambdaContext(30))))
+        threading.Thread(target=lambda handler=handler: answers.append(handler(event, LocalLambdaContext(30))))
         for handler in (stage.new_process(), stage.new_process())
     ]
     for thread in threads:
@@ -170,17 +170,17 @@ def test_the_same_message_twice_at_once_is_one_task(play: Any) -> None:
 
 def test_two_invocations_in_a_row_share_one_event_loop(play: Any) -> None:
     stage = play(ScriptedModel(pause(0.01), "One.", pause(0.01), "Two."))
-    assert [text_of(stage.send(f"{n}")) for n in range(2)] == ["One.", "Two."]
+    assert [status_text(stage.send(f"{n}")) for n in range(2)] == ["One.", "Two."]
 
 
 def test_a_question_waits_and_the_answer_goes_on_with_the_same_transcript(play: Any) -> None:
     model = ScriptedModel(calls("ask_user", question="Which city?"), calls("look_up", city="Rome"), "Rain in Rome.")
     stage = play(model)
     task = stage.send("Weather?")
-    assert (state_of(task), text_of(task)) == ("input_required", "Which city?")
+    assert (task_state(task), status_text(task)) == ("input_required", "Which city?")
     stage.calls.clear()
     done = stage.send("Rome.", taskId=task["id"])
-    assert (done["id"], done["contextId"], text_of(done)) == (task["id"], task["contextId"], "Rain in Rome.")
+    assert (done["id"], done["contextId"], status_text(done)) == (task["id"], task["contextId"], "Rain in Rome.")
     said = [part["text"] for message in done["history"] for part in message["parts"]]
     assert said == ["Weather?", "Which city?", "Rome."]
     assert [turn.role for turn in model.prompts[-1].turns] == ["user", "assistant", "tool", "user", "assistant", "tool"]
@@ -189,9 +189,9 @@ def test_a_question_waits_and_the_answer_goes_on_with_the_same_transcript(play: 
 def test_an_answer_may_be_given_without_waiting(play: Any) -> None:
     stage = play(ScriptedModel(calls("ask_user", question="Which city?"), "Rain in Rome."))
     task = stage.send("Weather?")
-    assert state_of(stage.send("Rome.", taskId=task["id"], wait=False)) == "submitted"
+    assert task_state(stage.send("Rome.", taskId=task["id"], wait=False)) == "submitted"
     stage.pump()
-    assert text_of(stage.get(task["id"])) == "Rain in Rome."
+    assert status_text(stage.get(task["id"])) == "Rain in Rome."
 
 
 def test_a_follow_up_that_does_not_fit_is_refused(play: Any) -> None:
@@ -227,7 +227,7 @@ def test_auth_required_and_rejected_are_states_with_words(play: Any) -> None:
         )
     )
     asked = stage.send("Open the archive.")
-    assert (state_of(asked), text_of(asked)) == ("auth_required", "Log in to the archive.")
+    assert (task_state(asked), status_text(asked)) == ("auth_required", "Log in to the archive.")
     assert asked["metadata"]["agentfn"]["auth_scheme"] == "oauth2"
     rejected = stage.send("Something else.")
-    assert (state_of(rejected), text_of(rejected)) == ("rejected", "Not mine.")
+    assert (task_state(rejected), status_text(rejected)) == ("rejected", "Not mine.")

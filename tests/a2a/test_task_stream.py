@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from agentfn import Agent, Context, File, Output, tool
-from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rest_event, rpc_event
+from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rest_event, rpc_event
 from agentfn.testing.stage import headers_of
 
 
@@ -76,7 +76,7 @@ def ask(
 ) -> Reader:
     reader = reader or Reader()
     event = rpc_event(method, params, {**headers_of(caller), **(headers or {})})
-    stage.handler.stream(event, LambdaContext(seconds), reader)
+    stage.handler.stream(event, LocalLambdaContext(seconds), reader)
     return reader
 
 
@@ -113,7 +113,7 @@ def test_a_stream_over_http_and_json_is_the_same(stage_of: Callable[..., Stage])
     reader = Reader()
     body = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}
     event = rest_event("POST", "/message:stream", json.dumps(body), headers_of("alice") | {"A2A-Version": "1.0"})
-    stage.handler.stream(event, LambdaContext(60), reader)
+    stage.handler.stream(event, LocalLambdaContext(60), reader)
     assert [next(iter(result)) for result in reader.results][:1] == ["task"]
     assert reader.results[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
@@ -156,7 +156,7 @@ def test_another_process_tells_what_this_one_does(stage_of: Callable[..., Stage]
     other = stage.new_process()
     reader = Reader()
     event = rpc_event("SubscribeToTask", {"id": task["id"]}, headers_of("alice"))
-    listening = threading.Thread(target=other.stream, args=(event, LambdaContext(30), reader))
+    listening = threading.Thread(target=other.stream, args=(event, LocalLambdaContext(30), reader))
     listening.start()
     stage.pump()
     listening.join()

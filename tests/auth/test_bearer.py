@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfn import ConfigurationError
-from agentfn.auth.authenticator import OpenDoor
-from agentfn.auth.bearer import BearerTokens
+from agentfn.auth.authenticator import AnonymousAuthenticator
+from agentfn.auth.bearer import BearerAuthenticator
 
 ANN, BOB, OLD = "ann-0123456789abcdef", "bob-0123456789abcdef", "old-0123456789abcdef"
 
@@ -23,7 +23,7 @@ class Vault:
         self.text = next(self.texts)
         self.reads = 0
         self.now = 5000.0
-        self.door = BearerTokens(self.read, lambda: self.now)
+        self.door = BearerAuthenticator(self.read, lambda: self.now)
 
     def read(self) -> str:
         self.reads += 1
@@ -31,7 +31,7 @@ class Vault:
 
     def who(self, header: str | None) -> str | None:
         headers = {} if header is None else {"authorization": header}
-        caller = asyncio.run(self.door.identify(headers))
+        caller = asyncio.run(self.door.authenticate(headers))
         return caller.user_name if caller else None
 
 
@@ -92,7 +92,7 @@ def test_a_broken_secret_lets_nobody_in() -> None:
 
 
 def test_in_open_mode_all_callers_are_one_and_nobody_is_authenticated() -> None:
-    caller = asyncio.run(OpenDoor().identify({}))
+    caller = asyncio.run(AnonymousAuthenticator().authenticate({}))
     assert caller is not None
     assert (caller.user_name, caller.is_authenticated) == ("anyone", False)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentfn.auth.iam import SignedRequests
-from agentfn.auth.identity import NAME
+from agentfn.auth.iam import IamAuthenticator
+from agentfn.auth.identity import PRINCIPAL_ID_PATTERN
 
 USER = "arn:aws:iam::123456789012:user/staff/ann"
 MONDAY = "arn:aws:sts::123456789012:assumed-role/Reader/monday"
@@ -30,7 +30,7 @@ def http(arn: Any) -> dict[str, Any]:
 
 
 def who(context: dict[str, Any], *, sessions: bool = False, headers: dict[str, str] | None = None) -> str | None:
-    caller = asyncio.run(SignedRequests(sessions=sessions).identify(headers or {}, context))
+    caller = asyncio.run(IamAuthenticator(include_sessions=sessions).authenticate(headers or {}, context))
     return caller.user_name if caller else None
 
 
@@ -38,7 +38,7 @@ def who(context: dict[str, Any], *, sessions: bool = False, headers: dict[str, s
 def test_whose_signature_it_is_the_gateway_says(of: Any) -> None:
     name = who(of(USER))
     assert name is not None
-    assert NAME.fullmatch(name)
+    assert PRINCIPAL_ID_PATTERN.fullmatch(name)
     assert name.startswith("staff-ann-")
     assert name == who(rest(USER)) == who(http(USER))
     assert name != who(of(USER.replace("123456789012", "210987654321")))
@@ -80,6 +80,6 @@ def test_headers_change_nothing_for_one_who_signed() -> None:
 
 
 def test_who_did_not_sign_is_told_what_the_api_needs() -> None:
-    scheme = SignedRequests().scheme
-    assert "AWS_IAM" in scheme.advice
+    scheme = IamAuthenticator().scheme
+    assert "AWS_IAM" in scheme.instructions
     assert scheme.challenge == 'AWS4-HMAC-SHA256 realm="agentfn"'

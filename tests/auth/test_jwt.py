@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from agentfn import Agent, ConfigurationError, Settings
-from agentfn.auth.authenticator import Refused
-from agentfn.auth.jwks import KeySet, fetch_https
-from agentfn.auth.jwt import SignedTokens, Terms
-from agentfn.bootstrap import door_for
+from agentfn.auth.authenticator import AuthenticationError
+from agentfn.auth.jwks import JwksClient, fetch_https
+from agentfn.auth.jwt import JwtAuthenticator, JwtRequirements
+from agentfn.bootstrap import create_authenticator
 
 ISSUER, AUDIENCE, KEYS = "https://id.example.com/pool", "clerk", "https://id.example.com/keys"
 RSA, OTHER_RSA = (rsa.generate_private_key(65537, 2048) for _ in range(2))
@@ -50,8 +50,8 @@ class Provider:
         self.fetched: list[str] = []
         self.down = False
         self.now = 5000.0
-        keyset = KeySet(ISSUER, url, self.fetch, lambda: self.now)
-        self.door = SignedTokens(Terms(ISSUER, AUDIENCE, **terms), keyset)
+        keyset = JwksClient(ISSUER, url, self.fetch, lambda: self.now)
+        self.door = JwtAuthenticator(JwtRequirements(ISSUER, AUDIENCE, **terms), keyset)
 
     def fetch(self, url: str) -> bytes:
         self.fetched.append(url)
@@ -60,11 +60,11 @@ class Provider:
         return json.dumps({"keys": self.keys} if url == KEYS else self.discovery).encode()
 
     def who(self, given: str, **headers: str) -> str | None:
-        caller = asyncio.run(self.door.identify({**headers, "authorization": f"Bearer {given}"}))
+        caller = asyncio.run(self.door.authenticate({**headers, "authorization": f"Bearer {given}"}))
         return caller.user_name if caller else None
 
-    def refuses(self, given: str, **headers: str) -> Refused:
-        with pytest.raises(Refused) as caught:
+    def refuses(self, given: str, **headers: str) -> AuthenticationError:
+        with pytest.raises(AuthenticationError) as caught:
             self.who(given, **headers)
         return caught.value
 
@@ -86,7 +86,7 @@ def test_keys_are_read_where_the_operator_says_they_are() -> None:
 def test_no_token_is_nobody() -> None:
     provider = Provider()
     for header in ({}, {"authorization": ""}, {"authorization": "Basic YQ=="}, {"authorization": "Bearer "}):
-        assert asyncio.run(provider.door.identify(header)) is None
+        assert asyncio.run(provider.door.authenticate(header)) is None
     assert provider.door.scheme.challenge == 'Bearer realm="agentfn"'
     assert not provider.fetched
 
@@ -299,9 +299,9 @@ SETTINGS = {
 def test_the_settings_say_whose_tokens_are_taken_and_who_is_in_them(agent: Agent) -> None:
     provider = Provider()
     asked = {**SETTINGS, "AGENTFN_JWT_CLAIM": "client_id", "AGENTFN_JWT_SCOPES": "read", "AGENTFN_JWT_JWKS_URL": KEYS}
-    door = door_for(agent, Settings.load(asked), provider.fetch)
+    door = create_authenticator(agent, Settings.load(asked), provider.fetch)
     headers = {"authorization": f"Bearer {token(client_id='robot', scope='read write')}"}
-    caller = asyncio.run(door.identify(headers))
+    caller = asyncio.run(door.authenticate(headers))
     assert caller is not None
     assert (caller.user_name, caller.is_authenticated) == ("robot", True)
     assert provider.fetched == [KEYS]

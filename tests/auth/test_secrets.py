@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.bootstrap import client, model_for
+from agentfn.bootstrap import aws_client, model_factory
 from agentfn.settings import Settings
 from agentfn.testing import ScriptedModel
 
@@ -19,7 +19,7 @@ def status(stage: Any, token: str) -> int:
 
 
 def make_secret(text: str) -> str:
-    return str(client("secretsmanager").create_secret(Name=f"secret-{len(text)}", SecretString=text)["ARN"])
+    return str(aws_client("secretsmanager").create_secret(Name=f"secret-{len(text)}", SecretString=text)["ARN"])
 
 
 def test_callers_tokens_come_from_the_secret_and_are_read_once(play: Any) -> None:
@@ -28,7 +28,7 @@ def test_callers_tokens_come_from_the_secret_and_are_read_once(play: Any) -> Non
     stage._settings["AGENTFN_TOKENS_SECRET"] = arn
     stage.handler = stage.new_process()
     reads = []
-    client("secretsmanager").meta.events.register("before-call", lambda **_: reads.append(1))
+    aws_client("secretsmanager").meta.events.register("before-call", lambda **_: reads.append(1))
     assert [status(stage, "carols-token-0123456789") for _ in range(3)] == [200] * 3
     assert status(stage, "somebody-elses-token") == 401
     assert len(reads) == 1
@@ -40,7 +40,7 @@ def test_the_model_s_key_comes_from_the_secret_when_it_is_first_needed(play: Any
     settings = Settings(
         agent_model="openai/gpt-5", agent_model_secret=arn, table="t", bucket="b", queue_url="q", auth="none"
     )
-    door: Any = model_for(agent, settings)()
+    door: Any = model_factory(agent, settings)()
     assert door._key() == "sk-secret"
     assert "sk-secret" not in repr(settings)
 

@@ -7,10 +7,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from chaos.report import Outcome
-from chaos.run import play
+from chaos.report import ChaosReport
+from chaos.run import run_chaos
 
-MOST_SHOWN = 10  # tasks whose history is printed
+MAX_SHOWN_TASKS = 10  # tasks whose history is printed
 
 
 def main() -> int:
@@ -21,33 +21,33 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the diary and the log are to stay")
     given = parser.parse_args()
     seed = secrets.randbelow(10**6) if given.seed is None else given.seed
-    say(f"seed: {seed}")
+    print_line(f"seed: {seed}")
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-        outcome = play(given.tasks, given.faults, seed, folder=Path(folder), tell=say)
+        outcome = run_chaos(given.tasks, given.faults, seed, folder=Path(folder), tell=print_line)
         if given.keep:
             shutil.copytree(folder, given.keep, dirs_exist_ok=True)
-    report(outcome)
-    return 1 if outcome.complaints else 0
+    print_report(outcome)
+    return 1 if outcome.violations else 0
 
 
-def report(outcome: Outcome) -> None:
-    for task_id, complaints in list(outcome.complaints.items())[:MOST_SHOWN]:
-        say(f"\n{task_id}")
+def print_report(outcome: ChaosReport) -> None:
+    for task_id, complaints in list(outcome.violations.items())[:MAX_SHOWN_TASKS]:
+        print_line(f"\n{task_id}")
         for line in outcome.histories[task_id]:
-            say(f"    {line}")
+            print_line(f"    {line}")
         for text in complaints:
-            say(f"  {text}")
+            print_line(f"  {text}")
     for name, count in sorted(outcome.faults.items()):
-        say(f"{count:>6} {name}")
+        print_line(f"{count:>6} {name}")
     ends = ", ".join(f"{count} {state.lower()}" for state, count in outcome.states.most_common())
-    say(f"{outcome.processes} processes, {outcome.skewed} of them with a wrong clock; tasks ended: {ends}")
-    say(f"seed: {outcome.seed}, {outcome.seconds:.0f} s")
-    if outcome.complaints:
-        say(f"complaints: {sum(map(len, outcome.complaints.values()))} about {len(outcome.complaints)} tasks")
-    say(str(outcome))
+    print_line(f"{outcome.processes} processes, {outcome.skewed} of them with a wrong clock; tasks ended: {ends}")
+    print_line(f"seed: {outcome.seed}, {outcome.seconds:.0f} s")
+    if outcome.violations:
+        print_line(f"complaints: {sum(map(len, outcome.violations.values()))} about {len(outcome.violations)} tasks")
+    print_line(str(outcome))
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

@@ -21,12 +21,12 @@ from moto.dynamodb.models.table import Table
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from chaos.event_log import Diary
+from chaos.event_log import EventLog
 
-WRITE = "DynamoDB_20120810.TransactWriteItems"
+TRANSACT_WRITE = "DynamoDB_20120810.TransactWriteItems"
 
 
-class OneAtATime:
+class SerializedApp:
     """A WSGI application around moto's."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class OneAtATime:
         self._done: dict[str, tuple[str, Any, bytes]] = {}  # answers, by the token of their transaction
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        token = _token(environ) if environ.get("HTTP_X_AMZ_TARGET") == WRITE else ""
+        token = _token(environ) if environ.get("HTTP_X_AMZ_TARGET") == TRANSACT_WRITE else ""
         with self._lock:
             answer = self._done.get(token) or self._answer(environ)
             if token and answer[0].startswith("200"):
@@ -55,55 +55,55 @@ def _token(environ: dict[str, Any]) -> str:
     return str(json.loads(body).get("ClientRequestToken", ""))
 
 
-class Transactions:
+class AtomicTransactions:
     """Stands in for moto's, which copies the whole table once for each action in order to put it back."""
 
-    def __init__(self, diary: Diary) -> None:
+    def __init__(self, diary: EventLog) -> None:
         self._diary = diary
         self._original: Any = DynamoDBBackend.transact_write_items
 
     def __call__(self, backend: Any, actions: list[dict[str, Any]]) -> None:
-        touched = [_touched(action) for action in actions]
+        touched = [_item_key(action) for action in actions]
         before = [copy.deepcopy(backend.get_item(table, key)) for table, key in touched]
         try:
             self._original(backend, actions)
         except Exception:
             for (table, key), item in zip(touched, before, strict=True):
-                _put_back(backend.tables[table], key, item)
+                _restore(backend.tables[table], key, item)
             raise
-        self._note(backend, touched, [item is not None for item in before])
+        self._log_writes(backend, touched, [item is not None for item in before])
 
-    def _note(self, backend: Any, touched: list[tuple[str, Any]], there: list[bool]) -> None:
+    def _log_writes(self, backend: Any, touched: list[tuple[str, Any]], there: list[bool]) -> None:
         wrote = [key["sk"]["S"] for _, key in touched]
         replaced = [sk for sk, was in zip(wrote, there, strict=True) if was and sk != "head"]
         for table, key in touched:
             if key["sk"]["S"] == "head" and (item := backend.get_item(table, key)) is not None:
                 plain = item.to_json()["Attributes"]
-                head = {name: next(iter(plain[name].values())) for name in HEAD if name in plain}
+                head = {name: next(iter(plain[name].values())) for name in LOGGED_ATTRIBUTES if name in plain}
                 self._diary.write("write", task=key["pk"]["S"], wrote=wrote, replaced=replaced, **head)
 
 
-HEAD = ("state", "version", "run", "turns", "held", "lease_end", "idle")
+LOGGED_ATTRIBUTES = ("state", "version", "run", "turns", "held", "lease_end", "idle")
 
 
-def _touched(action: dict[str, Any]) -> tuple[str, Any]:
+def _item_key(action: dict[str, Any]) -> tuple[str, Any]:
     [body] = action.values()
     key = body.get("Key") or {name: body["Item"][name] for name in ("pk", "sk")}
     return body["TableName"], key
 
 
-def _put_back(table: Any, key: Any, item: Any) -> None:
+def _restore(table: Any, key: Any, item: Any) -> None:
     if item is not None:
         table.items[item.hash_key][item.range_key] = item
-    elif (made := _found(table, key)) is not None:
+    elif (made := _find_item(table, key)) is not None:
         del table.items[made.hash_key][made.range_key]
 
 
-def _found(table: Any, key: Any) -> Any:
+def _find_item(table: Any, key: Any) -> Any:
     return table.get_item(DynamoType(key["pk"]), DynamoType(key["sk"]))
 
 
-class Queries:
+class PartitionQueries:
     """Stands in for moto's, which looks at the whole table, whatever the partition."""
 
     def __init__(self) -> None:
@@ -118,21 +118,21 @@ class Queries:
         return self._original(table, hash_key, *arguments, **named)
 
 
-class Quiet(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log(self, *_: Any) -> None:
         return
 
 
-def main(diary: str) -> None:
-    transactions, queries = Transactions(Diary(Path(diary))), Queries()
+def main(event_log_path: str) -> None:
+    transactions, queries = AtomicTransactions(EventLog(Path(event_log_path))), PartitionQueries()
     with (
         patch.object(Table, "__deepcopy__", lambda table, _: table, create=True),
         patch.object(DynamoDBBackend, "transact_write_items", lambda *arguments: transactions(*arguments)),
         patch.object(Table, "query", lambda *arguments, **named: queries(*arguments, **named)),
     ):
-        server = make_server("127.0.0.1", 0, OneAtATime(), threaded=True, request_handler=Quiet)
+        server = make_server("127.0.0.1", 0, SerializedApp(), threaded=True, request_handler=QuietHandler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         sys.stdout.write(f"http://127.0.0.1:{server.port}\n")
         sys.stdout.flush()

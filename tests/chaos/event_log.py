@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-Line = dict[str, Any]
+LogEntry = dict[str, Any]
 
 
-class Diary:
+class EventLog:
     """`write` may be called from any thread of any process. Times are the machine's, whatever a process believes."""
 
     def __init__(self, path: Path) -> None:
@@ -26,18 +26,18 @@ class Diary:
 _clock = time.time  # before anybody turns it
 
 
-def diary_of(folder: Path) -> Path:
+def event_log_path(folder: Path) -> Path:
     return folder / "diary"
 
 
-def read_diary(folder: Path) -> list[Line]:
-    return [json.loads(line) for line in diary_of(folder).read_text().splitlines()]
+def read_event_log(folder: Path) -> list[LogEntry]:
+    return [json.loads(line) for line in event_log_path(folder).read_text().splitlines()]
 
 
-def read_log(folder: Path) -> list[str]:
-    return log_of(folder).read_text().splitlines()
+def read_agent_log(folder: Path) -> list[str]:
+    return agent_log_path(folder).read_text().splitlines()
 
 
-def log_of(folder: Path) -> Path:
+def agent_log_path(folder: Path) -> Path:
     """What the agent logged, all processes together."""
     return folder / "log"

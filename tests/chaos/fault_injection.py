@@ -11,35 +11,35 @@ from typing import Any
 from botocore.awsrequest import AWSResponse, HeadersDict
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 
-from chaos.fault_plan import Order
+from chaos.fault_plan import Fault
 
-Tell = Callable[[str], None]
+NotifyParent = Callable[[str], None]
 
-ERRORS = {
+ERROR_CODES = {
     "throttle": {"dynamodb": "ThrottlingException", "sqs": "RequestThrottled", "s3": "SlowDown"},
     "fail": {"dynamodb": "InternalServerError", "sqs": "InternalError", "s3": "InternalError"},
 }
-BODIES = {
+ERROR_BODIES = {
     "json": '{{"__type": "chaos#{code}", "message": "by order"}}',
     "xml": "<Error><Code>{code}</Code><Message>by order</Message></Error>",
 }
-CONFLICT = '{"__type": "chaos#TransactionCanceledException", "CancellationReasons": [{"Code": "TransactionConflict"}]}'
+TRANSACTION_CONFLICT = '{"__type": "chaos#TransactionCanceledException", "CancellationReasons": [{"Code": "TransactionConflict"}]}'
 
 
 @dataclass
-class Points:
+class FaultInjector:
     """Carries out at most one order in each invocation. `tell` reaches the parent, before this process stops."""
 
-    tell: Tell
-    order: Order | None = None
-    struck: bool = False
+    tell: NotifyParent
+    fault: Fault | None = None
+    injected: bool = False
     _passed: int = 0
     _refused: str = ""  # the call whose repetitions are refused too
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, order: Order | None) -> None:
+    def begin(self, order: Fault | None) -> None:
         with self._lock:
-            self.order, self.struck, self._passed, self._refused = order, False, 0, ""
+            self.fault, self.injected, self._passed, self._refused = order, False, 0, ""
 
     def attach(self, client: Any) -> None:
         service, session = client.meta.service_model.service_name, client._endpoint.http_session
@@ -49,9 +49,9 @@ class Points:
 
         client.meta.events.register(f"before-send.{client.meta.service_model.service_id.hyphenize()}", before_send)
 
-    def come_by(self, point: str) -> None:
+    def reach(self, point: str) -> None:
         """A point that only kills and freezes are ordered at."""
-        if self._due(point):
+        if self._is_due(point):
             self._stop()
 
     def _send(self, service: str, session: Any, request: Any, call: str) -> AWSResponse | None:
@@ -59,23 +59,23 @@ class Points:
         attempt = str(request.headers.get("amz-sdk-invocation-id"))
         if attempt == self._refused:
             return self._refuse(service, request)
-        if self._due(f"before {call}"):
-            return self._upset(service, session, request, attempt)
-        if self._due(f"after {call}"):
+        if self._is_due(f"before {call}"):
+            return self._inject(service, session, request, attempt)
+        if self._is_due(f"after {call}"):
             session.send(request)
             self._stop()
         return None
 
-    def _upset(self, service: str, session: Any, request: Any, attempt: str) -> AWSResponse | None:
-        kind = self.order.kind if self.order else ""
+    def _inject(self, service: str, session: Any, request: Any, attempt: str) -> AWSResponse | None:
+        kind = self.fault.kind if self.fault else ""
         match kind:
             case "kill" | "freeze":
                 self._stop()
                 return None
             case "throttle":
-                return _error(service, request, "throttle")
+                return _error_response(service, request, "throttle")
             case "conflict":
-                return _answer(request, 400, CONFLICT)
+                return _http_response(request, 400, TRANSACTION_CONFLICT)
             case "fail" | "part":
                 self._refused = attempt
                 return self._refuse(service, request)
@@ -84,36 +84,36 @@ class Points:
         raise ConnectionClosedError(endpoint_url=request.url)
 
     def _refuse(self, service: str, request: Any) -> AWSResponse:
-        if self.order is not None and self.order.kind == "part":
+        if self.fault is not None and self.fault.kind == "part":
             raise EndpointConnectionError(endpoint_url=request.url)
-        return _error(service, request, "fail")
+        return _error_response(service, request, "fail")
 
-    def _due(self, point: str) -> bool:
+    def _is_due(self, point: str) -> bool:
         with self._lock:
-            if self.order is None or self.struck or self.order.point != point:
+            if self.fault is None or self.injected or self.fault.point != point:
                 return False
             self._passed += 1
-            self.struck = self._passed == self.order.count
-            return self.struck
+            self.injected = self._passed == self.fault.count
+            return self.injected
 
     def _stop(self) -> None:
-        assert self.order is not None
-        self.tell("frozen" if self.order.kind == "freeze" else "killed")
-        os.kill(os.getpid(), signal.SIGSTOP if self.order.kind == "freeze" else signal.SIGKILL)
+        assert self.fault is not None
+        self.tell("frozen" if self.fault.kind == "freeze" else "killed")
+        os.kill(os.getpid(), signal.SIGSTOP if self.fault.kind == "freeze" else signal.SIGKILL)
 
 
-def _error(service: str, request: Any, kind: str) -> AWSResponse:
-    code = ERRORS[kind][service]
+def _error_response(service: str, request: Any, kind: str) -> AWSResponse:
+    code = ERROR_CODES[kind][service]
     status = 500 if kind == "fail" else 503 if service == "s3" else 400
-    return _answer(request, status, BODIES["xml" if service == "s3" else "json"].format(code=code))
+    return _http_response(request, status, ERROR_BODIES["xml" if service == "s3" else "json"].format(code=code))
 
 
-def _answer(request: Any, status: int, body: str) -> AWSResponse:
+def _http_response(request: Any, status: int, body: str) -> AWSResponse:
     headers: Any = HeadersDict({"content-type": "application/x-amz-json-1.0"})
-    return AWSResponse(request.url, status, headers, _Raw(body.encode()))
+    return AWSResponse(request.url, status, headers, _RawBody(body.encode()))
 
 
-class _Raw(io.BytesIO):
+class _RawBody(io.BytesIO):
     """A body as urllib3 gives it."""
 
     def stream(self, **_: Any) -> Iterator[bytes]:

@@ -15,16 +15,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from chaos.event_log import diary_of, log_of
-from chaos.fault_plan import Dice, Order
+from chaos.event_log import event_log_path, agent_log_path
+from chaos.fault_plan import FaultPlan, Fault
 
-FROZEN = (2.0, 9.0)  # seconds; a lease is 5
-PATIENCE = 3.0  # seconds past its time until an invocation is cut off, as Lambda does
-THAWING = 12.0  # seconds that one gets which was frozen past its time
-STARTING = 30.0
+FREEZE_SECONDS = (2.0, 9.0)  # seconds; a lease is 5
+TIMEOUT_MARGIN_SECONDS = 3.0  # seconds past its time until an invocation is cut off, as Lambda does
+THAW_MARGIN_SECONDS = 12.0  # seconds that one gets which was frozen past its time
+START_TIMEOUT_SECONDS = 30.0
 
 
-class Struck:
+class FaultCounter:
     """The faults that really came about, by name."""
 
     def __init__(self) -> None:
@@ -44,101 +44,101 @@ class Struck:
 class Environment:
     number: int
     pid: int
-    line: "Connection[Any, Any]"
-    struck: Struck
-    dice: Dice
+    connection: "Connection[Any, Any]"
+    fault_counts: FaultCounter
+    fault_plan: FaultPlan
 
-    def invoke(self, event: dict[str, Any], seconds: float, order: Order | None) -> Any:
+    def invoke(self, event: dict[str, Any], seconds: float, order: Fault | None) -> Any:
         """The handler's answer. Raises EOFError or OSError where the process died of it."""
-        self.line.send((event, seconds, order))
-        end = time.monotonic() + seconds + PATIENCE
-        if order is not None and order.moment and not self.line.poll(order.moment):
-            self.struck.count(str(order))
-            end += self._upset(order)
-        while self.line.poll(max(0.0, end - time.monotonic())):
-            what, answer, struck = self.line.recv()
+        self.connection.send((event, seconds, order))
+        end = time.monotonic() + seconds + TIMEOUT_MARGIN_SECONDS
+        if order is not None and order.after_seconds and not self.connection.poll(order.after_seconds):
+            self.fault_counts.count(str(order))
+            end += self._signal(order)
+        while self.connection.poll(max(0.0, end - time.monotonic())):
+            what, answer, struck = self.connection.recv()
             if what == "answer":
                 if order is not None and struck and order.kind not in ("kill", "freeze"):
-                    self.struck.count(str(order))
+                    self.fault_counts.count(str(order))
                 return answer
-            self.struck.count(str(order))
+            self.fault_counts.count(str(order))
             if what == "frozen":
                 end += self._thaw()
-        self.struck.count("cut off at its time")
+        self.fault_counts.count("cut off at its time")
         os.kill(self.pid, signal.SIGKILL)
         raise EOFError
 
-    def _upset(self, order: Order) -> float:
+    def _signal(self, order: Fault) -> float:
         os.kill(self.pid, signal.SIGKILL if order.kind == "kill" else signal.SIGSTOP)
         return self._thaw() if order.kind == "freeze" else 0.0
 
     def _thaw(self) -> float:
         """How many seconds the invocation may be late for it."""
-        seconds = self.dice.of("frozen", self.number).uniform(*FROZEN)
+        seconds = self.fault_plan.random_for("frozen", self.number).uniform(*FREEZE_SECONDS)
         time.sleep(seconds)
         os.kill(self.pid, signal.SIGCONT)
-        return seconds + THAWING
+        return seconds + THAW_MARGIN_SECONDS
 
 
 @dataclass
 class Fleet:
     """`most` environments. A context manager. Of `made` processes so far `skewed` had a clock that was wrong."""
 
-    most: int
+    size: int
     folder: Path
-    dice: Dice
-    struck: Struck
+    fault_plan: FaultPlan
+    fault_counts: FaultCounter
     environment: dict[str, str]
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _free: "queue.Queue[Environment]" = field(default_factory=queue.Queue)
-    made: int = 0
-    skewed: int = 0
+    process_count: int = 0
+    skewed_count: int = 0
 
     def __enter__(self) -> Self:
-        self._listener = Listener(family="AF_UNIX", backlog=self.most)
+        self._listener = Listener(family="AF_UNIX", backlog=self.size)
         place = str(self._listener.address)
-        command = [sys.executable, "-m", "chaos.worker", place, str(diary_of(self.folder))]
-        with log_of(self.folder).open("ab") as log:
+        command = [sys.executable, "-m", "chaos.worker", place, str(event_log_path(self.folder))]
+        with agent_log_path(self.folder).open("ab") as log:
             self._mother = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=self.environment, text=True
             )
-        for _ in range(self.most):
-            self._free.put(self._new())
+        for _ in range(self.size):
+            self._free.put(self._start_environment())
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for _ in range(self.most):
+        for _ in range(self.size):
             with contextlib.suppress(OSError):
                 os.kill(self._free.get(timeout=60).pid, signal.SIGKILL)
         self._mother.communicate()
         self._listener.close()
 
-    def invoke(self, event: dict[str, Any], seconds: float, order: Order | None = None) -> Any:
+    def invoke(self, event: dict[str, Any], seconds: float, order: Fault | None = None) -> Any:
         """The handler's answer; None where the environment died."""
         environment = self._free.get()
         try:
             return environment.invoke(event, seconds, order)
         except (EOFError, OSError):
-            environment.line.close()
-            environment = self._new()
+            environment.connection.close()
+            environment = self._start_environment()
             return None
         finally:
             self._free.put(environment)
 
-    def _new(self) -> Environment:
+    def _start_environment(self) -> Environment:
         assert self._mother.stdin is not None
         with self._lock:
-            number = self.made
-            skew = self.dice.skew(number)
+            number = self.process_count
+            skew = self.fault_plan.skew(number)
             self._mother.stdin.write(f"{number} {skew}\n")
             self._mother.stdin.flush()
-            self.made += 1
-            self.skewed += skew != 0
+            self.process_count += 1
+            self.skewed_count += skew != 0
             line: Any = self._listener.accept()
         pid = line.recv()
-        if not line.poll(STARTING):
+        if not line.poll(START_TIMEOUT_SECONDS):
             raise RuntimeError("an environment did not start; see the log")
         line.recv()
-        return Environment(number, pid, line, self.struck, self.dice)
+        return Environment(number, pid, line, self.fault_counts, self.fault_plan)

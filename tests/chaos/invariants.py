@@ -4,44 +4,44 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from chaos.event_log import Line
-from chaos.sample_agent import ONCE
-from chaos.scenarios import ENDED, Errand
-from chaos.stored_tasks import Stored
+from chaos.event_log import LogEntry
+from chaos.sample_agent import ONCE_ONLY_TOOLS
+from chaos.scenarios import TERMINAL_STATES, Scenario
+from chaos.stored_tasks import StoredTask
 
-WAITING = "INPUT_REQUIRED"
-BROKEN = "failed with an internal error"
+WAITING_STATE = "INPUT_REQUIRED"
+INTERNAL_ERROR_TEXT = "failed with an internal error"
 
 
-def check_task(task: Stored) -> Iterator[str]:
-    if task.state not in ENDED and task.state != WAITING:
+def check_task(task: StoredTask) -> Iterator[str]:
+    if task.state not in TERMINAL_STATES and task.state != WAITING_STATE:
         yield f"lost: it is {task.state}"
     if task.head["held"]["BOOL"]:
         yield "lease: it is still held"
     version = int(task.head["version"]["N"])
     if task.events != [f"event#{number:012d}" for number in range(1, version + 1)]:
         yield f"events: at version {version} there are {task.events}"
-    if task.state == "FAILED" and BROKEN in json.dumps(task.task["status"]):
+    if task.state == "FAILED" and INTERNAL_ERROR_TEXT in json.dumps(task.task["status"]):
         yield f"broken: {task.task['status']['message']}"
     yield from _check_writes(task)
     yield from _check_turns(task)
-    yield from _check_asks(task)
+    yield from _check_model_calls(task)
 
 
-def _check_writes(task: Stored) -> Iterator[str]:
+def _check_writes(task: StoredTask) -> Iterator[str]:
     """One after the other, none of them over another, and none after the end."""
-    before: Line = {"version": 0, "run": 0, "turns": 0, "state": ""}
+    before: LogEntry = {"version": 0, "run": 0, "turns": 0, "state": ""}
     for write in task.writes:
         if write["replaced"]:
             yield f"doubled: {write['replaced']} was written again by run {write['run']}"
-        if before["state"].removeprefix("TASK_STATE_") in ENDED:
+        if before["state"].removeprefix("TASK_STATE_") in TERMINAL_STATES:
             yield f"not final: run {write['run']} wrote {write['wrote']} after {before['state']}"
         if any(int(write[name]) < int(before[name]) for name in ("version", "run", "turns")):
             yield f"order: {write} came after {before}"
         before = write
 
 
-def _check_turns(task: Stored) -> Iterator[str]:
+def _check_turns(task: StoredTask) -> Iterator[str]:
     """Without gaps, as planned, and with one answer for each call."""
     count = int(task.head["turns"]["N"])
     if list(task.turns) != [f"turn#{number:06d}" for number in range(count)]:
@@ -59,10 +59,10 @@ def _check_turns(task: Stored) -> Iterator[str]:
         yield f"lost: completed after {len(spoken)} of {len(planned)} turns, {len(answers)} of {len(calls)} answers"
 
 
-def _check_asks(task: Stored) -> Iterator[str]:
+def _check_model_calls(task: StoredTask) -> Iterator[str]:
     """No run asks for a turn that was there when it took the task, or that it has saved itself."""
     saved = {int(sk[5:]): write for write in task.writes for sk in write["wrote"] if sk.startswith("turn#")}
-    for ask in task.asks:
+    for ask in task.model_calls:
         write = saved.get(ask["turn"])
         if write is None:
             continue
@@ -71,10 +71,10 @@ def _check_asks(task: Stored) -> Iterator[str]:
             yield f"doubled: run {ask['run']} asked for turn {ask['turn']}, which run {write['run']} had saved"
 
 
-def check_effects(tasks: Mapping[str, Stored], diary: list[Line]) -> Iterator[tuple[str, str]]:
+def check_effects(tasks: Mapping[str, StoredTask], diary: list[LogEntry]) -> Iterator[tuple[str, str]]:
     """Task and complaint. What was told done was done; what must not happen twice did not."""
     happened = Counter(line["key"] for line in diary if line["kind"] == "effect")
-    once = {line["key"] for line in diary if line["kind"] == "effect" and line["tool"] in ONCE}
+    once = {line["key"] for line in diary if line["kind"] == "effect" and line["tool"] in ONCE_ONLY_TOOLS}
     for key in sorted(once):
         if happened[key] > 1:
             yield key.split(":")[0], f"doubled: the effect {key} happened {happened[key]} times"
@@ -85,27 +85,27 @@ def check_effects(tasks: Mapping[str, Stored], diary: list[Line]) -> Iterator[tu
                 yield task.id, f"lost: {turn.call_id} was told done and never happened"
 
 
-def check_errand(errand: Errand, tasks: Mapping[str, Stored]) -> Iterator[str]:
+def check_scenario(scenario: Scenario, tasks: Mapping[str, StoredTask]) -> Iterator[str]:
     """What the reader was told is what there is, and has been since he was told it first."""
-    yield from errand.complaints
-    for message, ids in errand.sent.items():
+    yield from scenario.violations
+    for message, ids in scenario.tasks_by_message.items():
         if len(ids) > 1:
             yield f"doubled: message {message} made {ids}"
-    task = tasks.get(errand.task_id)
+    task = tasks.get(scenario.task_id)
     if task is None:
-        if errand.task_id:
+        if scenario.task_id:
             yield "lost: it is not in the table"
         return
-    seen = {json.dumps([told["status"], told.get("history")], sort_keys=True) for told in errand.seen}
-    final = {(str(told["status"]["state"]), told["status"].get("timestamp")) for told in errand.seen}
+    seen = {json.dumps([told["status"], told.get("history")], sort_keys=True) for told in scenario.seen_final}
+    final = {(str(told["status"]["state"]), told["status"].get("timestamp")) for told in scenario.seen_final}
     now = (str(task.task["status"]["state"]), task.task["status"].get("timestamp"))
     if len(seen) > 1 or final - {now}:
         yield f"not final: the reader saw {final}, the table has {now}"
-    if errand.cancelled and task.state != "CANCELED":
+    if scenario.cancelled and task.state != "CANCELED":
         yield f"not final: cancelled, and now {task.state}"
 
 
-def check_messages(tasks: Mapping[str, Stored]) -> Iterator[tuple[str, str]]:
+def check_messages(tasks: Mapping[str, StoredTask]) -> Iterator[tuple[str, str]]:
     """Task and complaint: one task for each message."""
     owners: dict[str, set[str]] = defaultdict(set)
     for task in tasks.values():

@@ -10,31 +10,31 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentfn.testing import queue_event
-from chaos.fault_plan import Dice
+from chaos.fault_plan import FaultPlan
 from chaos.fleet import Fleet
 
-OFTEN = 0.45  # how many deliveries get a fault on their way
-MISCHIEF = {"drop": 4, "double": 4, "hold back": 4, "": 88}  # of a hundred messages
-SECONDS = (6.0, 7.0, 9.0)  # that an invocation may take
-SWEEP_EVERY = 4.0
-POLL = 0.1
+FAULT_RATE = 0.45  # how many deliveries get a fault on their way
+MESSAGE_FAULTS = {"drop": 4, "double": 4, "hold back": 4, "": 88}  # of a hundred messages
+INVOCATION_TIMEOUTS = (6.0, 7.0, 9.0)  # that an invocation may take
+SWEEP_INTERVAL_SECONDS = 4.0
+POLL_SECONDS = 0.1
 
 
 @dataclass
-class Deliveries:
+class QueueDelivery:
     """A context manager: it delivers inside, `most` messages at a time, and sweeps now and then."""
 
     fleet: Fleet
     sqs: Any
     url: str
-    dice: Dice
-    most: int
+    fault_plan: FaultPlan
+    max_concurrent: int
     _count: int = 0
     _stopped: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
-        self._free = threading.Semaphore(self.most)
-        self._pool = ThreadPoolExecutor(2 * self.most + 2)
+        self._free = threading.Semaphore(self.max_concurrent)
+        self._pool = ThreadPoolExecutor(2 * self.max_concurrent + 2)
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._deliver, self._sweep)]
         for thread in self._threads:
             thread.start()
@@ -49,12 +49,12 @@ class Deliveries:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _deliver(self) -> None:
-        while not self._stopped.wait(POLL):
+        while not self._stopped.wait(POLL_SECONDS):
             messages = self._receive()
-            self.dice.of("order of", self._count).shuffle(messages)
+            self.fault_plan.random_for("order of", self._count).shuffle(messages)
             for message in messages:
                 self._count += 1
-                self._hand_on(message, self._count)
+                self._dispatch(message, self._count)
 
     def _receive(self) -> list[Any]:
         room = 0
@@ -68,29 +68,29 @@ class Deliveries:
             self._free.release()
         return messages
 
-    def _hand_on(self, message: Any, number: int) -> None:
-        dice = self.dice.of("mischief", number)
-        mischief = dice.choices(list(MISCHIEF), list(MISCHIEF.values()))[0]
+    def _dispatch(self, message: Any, number: int) -> None:
+        dice = self.fault_plan.random_for("mischief", number)
+        mischief = dice.choices(list(MESSAGE_FAULTS), list(MESSAGE_FAULTS.values()))[0]
         if mischief:
-            self.fleet.struck.count(f"{mischief} a message")
+            self.fleet.fault_counts.count(f"{mischief} a message")
         if mischief == "drop":
             self._delete(message)
             self._free.release()
             return
         if mischief == "double":
-            self._pool.submit(self._play, message, number, dice, "again")
-        self._pool.submit(self._whole, message, number, dice, dice.uniform(0.5, 4.0) * (mischief == "hold back"))
+            self._pool.submit(self._invoke, message, number, dice, "again")
+        self._pool.submit(self._deliver_once, message, number, dice, dice.uniform(0.5, 4.0) * (mischief == "hold back"))
 
-    def _whole(self, message: Any, number: int, dice: random.Random, pause: float) -> None:
+    def _deliver_once(self, message: Any, number: int, dice: random.Random, pause: float) -> None:
         try:
             time.sleep(pause)
-            self._play(message, number, dice, "")
+            self._invoke(message, number, dice, "")
         finally:
             self._free.release()
 
-    def _play(self, message: Any, number: int, dice: random.Random, again: str) -> None:
-        order = self.dice.order(OFTEN, "delivery", number, again)
-        answer = self.fleet.invoke(queue_event(message), dice.choice(SECONDS), order)
+    def _invoke(self, message: Any, number: int, dice: random.Random, again: str) -> None:
+        order = self.fault_plan.fault_for(FAULT_RATE, "delivery", number, again)
+        answer = self.fleet.invoke(queue_event(message), dice.choice(INVOCATION_TIMEOUTS), order)
         if answer is not None and answer.get("batchItemFailures") == []:
             self._delete(message)
 
@@ -100,6 +100,6 @@ class Deliveries:
 
     def _sweep(self) -> None:
         number = 0
-        while not self._stopped.wait(SWEEP_EVERY):
+        while not self._stopped.wait(SWEEP_INTERVAL_SECONDS):
             number += 1
-            self.fleet.invoke({"agentfn": "sweep"}, 10.0, self.dice.order(0.3, "sweep", number))
+            self.fleet.invoke({"agentfn": "sweep"}, 10.0, self.fault_plan.fault_for(0.3, "sweep", number))

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.event_log import read_diary, read_log
-from chaos.invariants import check_effects, check_errand, check_messages, check_task
-from chaos.scenarios import Errand
-from chaos.stored_tasks import Stored
+from chaos.event_log import read_event_log, read_agent_log
+from chaos.invariants import check_effects, check_scenario, check_messages, check_task
+from chaos.scenarios import Scenario
+from chaos.stored_tasks import StoredTask
 
 
 @dataclass
-class Outcome:
+class ChaosReport:
     """`complaints` by task: what should not be. `histories` of those tasks, from the diary and from the log.
 
     Of `processes`, `skewed` had a clock that was wrong; that is not counted among the faults.
@@ -26,28 +26,28 @@ class Outcome:
     skewed: int
     seconds: float = 0.0
     states: Counter[str] = field(default_factory=Counter)
-    complaints: dict[str, list[str]] = field(default_factory=dict)
+    violations: dict[str, list[str]] = field(default_factory=dict)
     histories: dict[str, list[str]] = field(default_factory=dict)
 
-    def harmed(self, kind: str) -> int:
-        return sum(text.startswith(kind) for texts in self.complaints.values() for text in texts)
+    def count_violations(self, kind: str) -> int:
+        return sum(text.startswith(kind) for texts in self.violations.values() for text in texts)
 
     def __str__(self) -> str:
         return (
             f"faults: {self.faults.total()}, tasks: {self.tasks}, "
-            f"lost: {self.harmed('lost')}, doubled: {self.harmed('doubled')}"
+            f"lost: {self.count_violations('lost')}, doubled: {self.count_violations('doubled')}"
         )
 
-    def judge(self, errands: Iterable[Errand], stored: Mapping[str, Stored], folder: Path) -> None:
+    def check(self, scenarios: Iterable[Scenario], stored: Mapping[str, StoredTask], folder: Path) -> None:
         """Looks for harm in all there is: table, diary, and what the callers were told."""
-        diary = read_diary(folder)
+        diary = read_event_log(folder)
         self.states.update(task.state for task in stored.values())
         found = [*check_effects(stored, diary), *check_messages(stored)]
         found += [(task.id, text) for task in stored.values() for text in check_task(task)]
-        for errand in errands:
-            found += [(errand.task_id or f"errand {errand.number}", text) for text in check_errand(errand, stored)]
+        for errand in scenarios:
+            found += [(errand.task_id or f"errand {errand.number}", text) for text in check_scenario(errand, stored)]
         for task_id, text in found:
-            self.complaints.setdefault(task_id, []).append(text)
-        told = [json.dumps(line) for line in diary] + read_log(folder)
-        for task_id in self.complaints:
+            self.violations.setdefault(task_id, []).append(text)
+        told = [json.dumps(line) for line in diary] + read_agent_log(folder)
+        for task_id in self.violations:
             self.histories[task_id] = [line for line in told if task_id in line]

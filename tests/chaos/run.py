@@ -15,24 +15,24 @@ from unittest.mock import patch
 import boto3
 
 from agentfn.files import Bucket
-from agentfn.local.aws_resources import Resources, make_resources
-from agentfn.store.payload_codec import Payloads
-from chaos.event_log import diary_of, read_diary
-from chaos.fault_plan import Dice
-from chaos.fleet import Fleet, Struck
-from chaos.queue_delivery import Deliveries
-from chaos.report import Outcome
-from chaos.scenarios import TOKEN, Caller, Errand
+from agentfn.local.aws_resources import AwsResources, create_resources
+from agentfn.store.payload_codec import PayloadCodec
+from chaos.event_log import event_log_path, read_event_log
+from chaos.fault_plan import FaultPlan
+from chaos.fleet import Fleet, FaultCounter
+from chaos.queue_delivery import QueueDelivery
+from chaos.report import ChaosReport
+from chaos.scenarios import TOKEN, ScenarioClient, Scenario
 from chaos.stored_tasks import read_tasks
 
 REGION = "eu-central-1"
 SERVICES: tuple[Any, ...] = ("dynamodb", "s3", "sqs")
-AT_ONCE = 64  # callers
+PARALLEL_SCENARIOS = 64  # callers
 ENVIRONMENTS = 20
 RUNS = 15  # environments of these that the queue may have
 SKEW = 30.0  # seconds that clocks may be wrong
-VISIBILITY = "12"  # seconds; as long as an invocation may take, and more
-CALMING = 8.0  # seconds after the last caller has gone, for what still wakes up
+VISIBILITY_SECONDS = "12"  # seconds; as long as an invocation may take, and more
+SETTLE_SECONDS = 8.0  # seconds after the last caller has gone, for what still wakes up
 SETTINGS = {
     "AGENTFN_LEASE_SECONDS": "5",
     "AGENTFN_RESERVE_SECONDS": "1",
@@ -44,7 +44,7 @@ SETTINGS = {
 }
 
 
-def play(
+def run_chaos(
     tasks: int,
     faults: int,
     seed: int,
@@ -52,51 +52,51 @@ def play(
     folder: Path,
     skew: float = SKEW,
     tell: Callable[[str], None] = lambda _: None,
-) -> Outcome:
+) -> ChaosReport:
     """At least so many tasks and so many faults. The diary and the log go into the folder."""
-    started, dice, struck = time.monotonic(), Dice(seed, skew), Struck()
+    started, dice, struck = time.monotonic(), FaultPlan(seed, skew), FaultCounter()
     with ExitStack() as stack:
-        resources = stack.enter_context(_aws(folder))
+        resources = stack.enter_context(_aws_server(folder))
         dynamodb, s3, sqs = (stack.enter_context(closing(boto3.client(name))) for name in SERVICES)
-        fleet = stack.enter_context(Fleet(ENVIRONMENTS, folder, dice, struck, _surroundings(resources)))
-        with Deliveries(fleet, sqs, resources.queue_url, dice, RUNS):
-            errands = _errands(fleet, dice, tasks, faults, tell)
-            time.sleep(CALMING)
-        payloads = Payloads(Bucket(lambda: s3, resources.bucket, 60))
-        stored = read_tasks(_items(dynamodb, resources.table), read_diary(folder), payloads)
-    outcome = Outcome(seed, len(errands), struck.by_name, fleet.made, fleet.skewed)
-    outcome.judge(errands, stored, folder)
+        fleet = stack.enter_context(Fleet(ENVIRONMENTS, folder, dice, struck, _worker_environment(resources)))
+        with QueueDelivery(fleet, sqs, resources.queue_url, dice, RUNS):
+            errands = _run_scenarios(fleet, dice, tasks, faults, tell)
+            time.sleep(SETTLE_SECONDS)
+        payloads = PayloadCodec(Bucket(lambda: s3, resources.bucket, 60))
+        stored = read_tasks(_scan_items(dynamodb, resources.table), read_event_log(folder), payloads)
+    outcome = ChaosReport(seed, len(errands), struck.by_name, fleet.process_count, fleet.skewed_count)
+    outcome.check(errands, stored, folder)
     outcome.seconds = time.monotonic() - started
     return outcome
 
 
-def _errands(fleet: Fleet, dice: Dice, tasks: int, faults: int, tell: Callable[[str], None]) -> list[Errand]:
+def _run_scenarios(fleet: Fleet, dice: FaultPlan, tasks: int, faults: int, tell: Callable[[str], None]) -> list[Scenario]:
     """New callers come as others go, until there were enough of them and enough has befallen."""
-    done: list[Errand] = []
-    running: set[Future[Errand]] = set()
-    number, told, at_once = 0, time.monotonic(), min(AT_ONCE, tasks)
+    done: list[Scenario] = []
+    running: set[Future[Scenario]] = set()
+    number, told, at_once = 0, time.monotonic(), min(PARALLEL_SCENARIOS, tasks)
     with ThreadPoolExecutor(at_once) as pool:
-        while running or number < tasks or fleet.struck.total < faults:
-            while len(running) < at_once and (number < tasks or fleet.struck.total < faults):
-                running.add(pool.submit(Caller.of(fleet, dice, number).play))
+        while running or number < tasks or fleet.fault_counts.total < faults:
+            while len(running) < at_once and (number < tasks or fleet.fault_counts.total < faults):
+                running.add(pool.submit(ScenarioClient.for_number(fleet, dice, number).run))
                 number += 1
             ended, running = wait(running, timeout=5.0, return_when=FIRST_COMPLETED)
             done += [future.result() for future in ended]
             if time.monotonic() - told > 15:
                 told = time.monotonic()
-                tell(f"{len(done)} tasks, {fleet.struck.total} faults")
+                tell(f"{len(done)} tasks, {fleet.fault_counts.total} faults")
     return done
 
 
-def _items(client: Any, table: str) -> Iterator[dict[str, Any]]:
+def _scan_items(client: Any, table: str) -> Iterator[dict[str, Any]]:
     for page in client.get_paginator("scan").paginate(TableName=table):
         yield from page["Items"]
 
 
 @contextmanager
-def _aws(folder: Path) -> Iterator[Resources]:
+def _aws_server(folder: Path) -> Iterator[AwsResources]:
     """Its process, and an environment in which boto3 finds it and nothing else."""
-    command = [sys.executable, "-m", "chaos.aws", str(diary_of(folder))]
+    command = [sys.executable, "-m", "chaos.aws", str(event_log_path(folder))]
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     own = {name: text for name, text in os.environ.items() if not name.startswith(("AWS_", "AGENT"))}
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": {**own, "PYTHONPATH": path}}
@@ -114,12 +114,12 @@ def _aws(folder: Path) -> Iterator[Resources]:
             "PYTHONPATH": path,
         }
         with patch.dict(os.environ, own | ours, clear=True), patch.object(boto3, "DEFAULT_SESSION", None):
-            resources = make_resources("chaos", REGION)
+            resources = create_resources("chaos", REGION)
             with closing(boto3.client("sqs")) as sqs:
-                sqs.set_queue_attributes(QueueUrl=resources.queue_url, Attributes={"VisibilityTimeout": VISIBILITY})
+                sqs.set_queue_attributes(QueueUrl=resources.queue_url, Attributes={"VisibilityTimeout": VISIBILITY_SECONDS})
             yield resources
 
 
-def _surroundings(resources: Resources) -> dict[str, str]:
+def _worker_environment(resources: AwsResources) -> dict[str, str]:
     """A worker's environment: short times, so that what dies is found soon."""
     return {**os.environ, **resources.environment(), **SETTINGS}

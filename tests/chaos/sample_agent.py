@@ -12,49 +12,49 @@ from agentfn import Agent, Context, File, Output, tool
 from agentfn.models import Prompt
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools import Tool
-from chaos.event_log import Diary
-from chaos.fault_injection import Points
+from chaos.event_log import EventLog
+from chaos.fault_injection import FaultInjector
 
-Step = list[list[Any]]  # calls of one turn, each the name of a tool and its arguments
+PlannedStep = list[list[Any]]  # calls of one turn, each the name of a tool and its arguments
 
-HOLDER: ContextVar[tuple[str, int]] = ContextVar("holder", default=("", 0))  # task and run that this code works for
-ONCE = frozenset({"pay", "book"})  # the tools that must not act twice
-KINDS = ("look", "look", "pay", "pay", "book", "book", "draw", "rest")
+CURRENT_RUN: ContextVar[tuple[str, int]] = ContextVar("holder", default=("", 0))  # task and run that this code works for
+ONCE_ONLY_TOOLS = frozenset({"pay", "book"})  # the tools that must not act twice
+TOOL_CHOICES = ("look", "look", "pay", "pay", "book", "book", "draw", "rest")
 
 
-def plan(dice: random.Random) -> list[Step]:
+def plan_steps(dice: random.Random) -> list[PlannedStep]:
     """The steps of one task. One task in ten is longer than an invocation; one in six asks its user."""
     count = dice.randint(9, 13) if dice.random() < 0.1 else dice.randint(1, 5)
-    steps = [_step(dice, at) for at in range(count)]
+    steps = [_random_step(dice, at) for at in range(count)]
     if dice.random() < 0.17:
         steps.insert(dice.randint(0, count), [["ask_user", {"question": "Shall I go on?"}]])
     return steps
 
 
-def _step(dice: random.Random, at: int) -> Step:
+def _random_step(dice: random.Random, at: int) -> PlannedStep:
     width = dice.choice((1, 1, 2, 3))
     long = dice.random() < 0.1
     return [
-        [dice.choice(KINDS), {"at": 10 * at + place, "seconds": round(dice.uniform(0.5, 1.5) if long else 0.02, 2)}]
+        [dice.choice(TOOL_CHOICES), {"at": 10 * at + place, "seconds": round(dice.uniform(0.5, 1.5) if long else 0.02, 2)}]
         for place in range(width)
     ]
 
 
-def clerk(diary: Diary, points: Points) -> Agent:
+def make_agent(event_log: EventLog, points: FaultInjector) -> Agent:
     def act(name: str, context: Context) -> None:
-        points.come_by("before effect")
-        diary.write("effect", tool=name, key=context.idempotency_key, run=HOLDER.get()[1])
-        points.come_by("after effect")
+        points.reach("before effect")
+        event_log.write("effect", tool=name, key=context.idempotency_key, run=CURRENT_RUN.get()[1])
+        points.reach("after effect")
 
     return Agent(
         name="clerk",
         description="Does as it is told, and writes it down.",
-        tools=[*_blocking(act), *_waiting(act)],
-        models={"scripted": lambda: ScriptedModel.by_turn(_model(diary, points))},
+        tools=[*_blocking_tools(act), *_async_tools(act)],
+        models={"scripted": lambda: ScriptedModel.by_turn(_model_function(event_log, points))},
     )
 
 
-def _blocking(act: Callable[[str, Context], None]) -> list[Tool]:
+def _blocking_tools(act: Callable[[str, Context], None]) -> list[Tool]:
     @tool(idempotent=True)
     def look(at: int, seconds: float, context: Context) -> str:
         """Looks."""
@@ -79,7 +79,7 @@ def _blocking(act: Callable[[str, Context], None]) -> list[Tool]:
     return [look, pay, draw]
 
 
-def _waiting(act: Callable[[str, Context], None]) -> list[Tool]:
+def _async_tools(act: Callable[[str, Context], None]) -> list[Tool]:
     @tool
     async def book(at: int, seconds: float, context: Context) -> str:
         """Books, once."""
@@ -98,13 +98,13 @@ def _waiting(act: Callable[[str, Context], None]) -> list[Tool]:
     return [book, rest]
 
 
-def _model(diary: Diary, points: Points) -> Callable[[Prompt], Awaitable[Any]]:
+def _model_function(diary: EventLog, points: FaultInjector) -> Callable[[Prompt], Awaitable[Any]]:
     async def answer(prompt: Prompt) -> Any:
-        points.come_by("before answer")
-        task, run = HOLDER.get()
+        points.reach("before answer")
+        task, run = CURRENT_RUN.get()
         diary.write("ask", task=task, run=run, turn=len(prompt.turns))
         await asyncio.sleep(0.02)
-        points.come_by("after answer")
+        points.reach("after answer")
         steps = json.loads(prompt.turns[0].text)["steps"]
         taken = sum(turn.role == "assistant" for turn in prompt.turns)
         return tuple(calls(name, **said) for name, said in steps[taken]) if taken < len(steps) else "Done."

@@ -9,53 +9,53 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentfn.testing import rpc_event
-from chaos.fault_plan import Dice
+from chaos.fault_plan import FaultPlan
 from chaos.fleet import Fleet
-from chaos.sample_agent import Step, plan
+from chaos.sample_agent import PlannedStep, plan_steps
 
-OFTEN = {"SendMessage": 0.25, "GetTask": 0.03, "CancelTask": 0.3}  # how many requests get a fault on their way
-SECONDS = 10.0  # that a request may take
-TRIES = 40
-LONGEST = 240.0  # seconds until a task that has not ended counts as lost
+FAULT_RATES = {"SendMessage": 0.25, "GetTask": 0.03, "CancelTask": 0.3}  # how many requests get a fault on their way
+REQUEST_TIMEOUT_SECONDS = 10.0  # that a request may take
+MAX_TRIES = 40
+TASK_TIMEOUT_SECONDS = 240.0  # seconds until a task that has not ended counts as lost
 TOKEN = "alice-0123456789abcdef"
-ENDED = frozenset({"COMPLETED", "FAILED", "CANCELED", "REJECTED"})
+TERMINAL_STATES = frozenset({"COMPLETED", "FAILED", "CANCELED", "REJECTED"})
 
-REFUSED = -32004  # UnsupportedOperation: the task is over, or being worked on
-INTERNAL = -32603
+UNSUPPORTED_OPERATION = -32004  # UnsupportedOperation: the task is over, or being worked on
+INTERNAL_ERROR = -32603
 
 Task = dict[str, Any]
 
 
 @dataclass
-class Errand:
+class Scenario:
     """`seen` is each terminal task that the reader was shown, `sent` the task of each answer to a message by its id."""
 
     number: int
-    steps: list[Step]
+    steps: list[PlannedStep]
     task_id: str = ""
-    waits: bool = False
+    waits_for_input: bool = False
     cancelled: bool = False
-    seen: list[Task] = field(default_factory=list)
-    sent: dict[str, set[str]] = field(default_factory=dict)
-    complaints: list[str] = field(default_factory=list)
+    seen_final: list[Task] = field(default_factory=list)
+    tasks_by_message: dict[str, set[str]] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
 
 
 @dataclass
-class Caller:
+class ScenarioClient:
     """Plays one errand. What goes wrong on the way is tried again, as a client would."""
 
     fleet: Fleet
-    dice: Dice
-    errand: Errand
-    asked: int = 0
+    dice: FaultPlan
+    scenario: Scenario
+    request_count: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, fleet: Fleet, dice: Dice, number: int) -> "Caller":
-        return cls(fleet, dice, Errand(number, plan(dice.of("plan", number))))
+    def for_number(cls, fleet: Fleet, dice: FaultPlan, number: int) -> "ScenarioClient":
+        return cls(fleet, dice, Scenario(number, plan_steps(dice.random_for("plan", number))))
 
-    def play(self) -> Errand:
-        mine, dice = self.errand, self.dice.of("caller", self.errand.number)
+    def run(self) -> Scenario:
+        mine, dice = self.scenario, self.dice.random_for("caller", self.scenario.number)
         text = json.dumps({"steps": mine.steps})
         task = self._send(dice, text, "first")
         if task is None:
@@ -67,73 +67,73 @@ class Caller:
 
     def _follow(self, dice: random.Random, cancel_at: float) -> None:
         """Looks at the task until it is over, or waits for an answer that it never gets."""
-        end, pause = time.monotonic() + LONGEST, 0.7
+        end, pause = time.monotonic() + TASK_TIMEOUT_SECONDS, 0.7
         while time.monotonic() < end:
             time.sleep(pause)
             pause = min(5.0, pause * 1.4)
             if time.monotonic() > cancel_at:
                 cancel_at = float("inf")
                 self._cancel()
-            state = self._look()
-            if state in ENDED:
+            state = self._poll()
+            if state in TERMINAL_STATES:
                 time.sleep(dice.uniform(0.0, 2.0))
-                self._look()
+                self._poll()
                 return
             if state == "INPUT_REQUIRED":
                 if dice.random() < 0.15:
-                    self.errand.waits = True
+                    self.scenario.waits_for_input = True
                     return
-                self._send(dice, "Yes.", "answer", self.errand.task_id)
+                self._send(dice, "Yes.", "answer", self.scenario.task_id)
                 pause = 0.5
-        self.errand.complaints.append(f"lost: not ended after {LONGEST:.0f} s")
+        self.scenario.violations.append(f"lost: not ended after {TASK_TIMEOUT_SECONDS:.0f} s")
 
     def _send(self, dice: random.Random, text: str, name: str, task_id: str = "") -> Task | None:
         """Until it is accepted; now and then twice at once."""
-        message_id = f"{self.errand.number}-{name}"
+        message_id = f"{self.scenario.number}-{name}"
         said: dict[str, Any] = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         said |= {"taskId": task_id} if task_id else {}
         params = {"message": said, "configuration": {"returnImmediately": dice.random() < 0.6}}
         if dice.random() < 0.1:
-            self.fleet.struck.count("send twice at once")
+            self.fleet.fault_counts.count("send twice at once")
             with ThreadPoolExecutor(2) as pool:
-                answers = [each.result() for each in [pool.submit(self._tried, "SendMessage", params) for _ in "ab"]]
+                answers = [each.result() for each in [pool.submit(self._request, "SendMessage", params) for _ in "ab"]]
         else:
-            answers = [self._tried("SendMessage", params)]
+            answers = [self._request("SendMessage", params)]
         tasks = [answer["task"] for answer in answers if answer and "task" in answer]
-        self.errand.sent[message_id] = {task["id"] for task in tasks}
+        self.scenario.tasks_by_message[message_id] = {task["id"] for task in tasks}
         if not tasks and not task_id:
-            self.errand.complaints.append(f"never accepted: {answers}")
+            self.scenario.violations.append(f"never accepted: {answers}")
         return tasks[0] if tasks else None
 
     def _cancel(self) -> None:
-        answer = self._tried("CancelTask", {"id": self.errand.task_id})
-        self.errand.cancelled = bool(answer and "status" in answer)
+        answer = self._request("CancelTask", {"id": self.scenario.task_id})
+        self.scenario.cancelled = bool(answer and "status" in answer)
 
-    def _look(self) -> str:
-        task = self._tried("GetTask", {"id": self.errand.task_id})
+    def _poll(self) -> str:
+        task = self._request("GetTask", {"id": self.scenario.task_id})
         if task is None or "status" not in task:
-            self.errand.complaints.append(f"lost: the reader was told {task}")
+            self.scenario.violations.append(f"lost: the reader was told {task}")
             return ""
         state = str(task["status"]["state"]).removeprefix("TASK_STATE_")
-        if state in ENDED:
-            self.errand.seen.append(task)
-        elif self.errand.seen:
-            self.errand.complaints.append(f"not final: {state} after {self.errand.seen[0]['status']}")
+        if state in TERMINAL_STATES:
+            self.scenario.seen_final.append(task)
+        elif self.scenario.seen_final:
+            self.scenario.violations.append(f"not final: {state} after {self.scenario.seen_final[0]['status']}")
         return state
 
-    def _tried(self, method: str, params: Any) -> Task | None:
+    def _request(self, method: str, params: Any) -> Task | None:
         """The result, or the error that trying again will not help; None where it never came to one."""
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             with self.lock:
-                self.asked += 1
-                order = self.dice.order(OFTEN[method], method, self.errand.number, self.asked)
+                self.request_count += 1
+                order = self.dice.fault_for(FAULT_RATES[method], method, self.scenario.number, self.request_count)
             event = rpc_event(method, params, {"Authorization": f"Bearer {TOKEN}"})
-            answer = self.fleet.invoke(event, SECONDS, order)
+            answer = self.fleet.invoke(event, REQUEST_TIMEOUT_SECONDS, order)
             body = json.loads(answer["body"]) if answer and "body" in answer else {}
             if "result" in body:
                 return body["result"]  # type: ignore[no-any-return]
-            error = body.get("error") or {"code": INTERNAL}
-            if error["code"] != INTERNAL:
+            error = body.get("error") or {"code": INTERNAL_ERROR}
+            if error["code"] != INTERNAL_ERROR:
                 return {"error": error}
             time.sleep(0.3)
         return None

@@ -18,38 +18,38 @@ from agentfn.a2a import send_message
 from agentfn.lambda_handler import serve
 from agentfn.runs import runner, sweep, work_queue
 from agentfn.settings import Settings
-from agentfn.store import Head, Tasks
-from agentfn.testing import LambdaContext
-from chaos.event_log import Diary
-from chaos.fault_injection import Points
-from chaos.sample_agent import HOLDER, clerk
+from agentfn.store import TaskRecord, TaskStore
+from agentfn.testing import LocalLambdaContext
+from chaos.event_log import EventLog
+from chaos.fault_injection import FaultInjector
+from chaos.sample_agent import CURRENT_RUN, make_agent
 
 SERVICES = ("dynamodb", "s3", "sqs")
 
 
-def hurry() -> None:
+def shorten_timings() -> None:
     """The one place where the product's times are made shorter than they are: a run has minutes, not hours.
 
     Settings, as the lease, are made short by the environment; see `surroundings`.
     """
     sweep.ABANDONED_AFTER_SECONDS = 5.0
     sweep.RECHECK_AFTER_SECONDS = 20.0
-    send_message.INSURANCE_SLACK = 1.0
+    send_message.SAFETY_MARGIN_SECONDS = 1.0
     work_queue.MAX_WRITE_LAG_SECONDS = 20.0
     runner.WATCH_INTERVAL_SECONDS = 1.0
 
 
-class KnownRunner(runner.Runner):
+class TracingRunner(runner.Runner):
     """Lets model and tools know for which run they work."""
 
-    async def run(self, head: Head, *arguments: Any, **named: Any) -> Head:
-        HOLDER.set((head.task.id, head.run))
+    async def run(self, head: TaskRecord, *arguments: Any, **named: Any) -> TaskRecord:
+        CURRENT_RUN.set((head.task.id, head.run))
         return await super().run(head, *arguments, **named)
 
 
-def work(number: int, skew: float, place: str, diary: Path) -> None:
+def run_environment(number: int, skew: float, address: str, event_log_path: Path) -> None:
     """One environment's life: invocations from the parent, one at a time, until it hangs up."""
-    parent = Client(place, "AF_UNIX")
+    parent = Client(address, "AF_UNIX")
     parent.send(os.getpid())
     lock = threading.Lock()
 
@@ -57,23 +57,23 @@ def work(number: int, skew: float, place: str, diary: Path) -> None:
         with lock:
             parent.send((what, answer, struck))
 
-    points = Points(tell)
-    vars(bootstrap).update(Tasks=partial(Tasks, clock=lambda: time.time() + skew), Runner=KnownRunner)
-    doors = serve(clerk(Diary(diary), points), Settings.load(os.environ))
+    points = FaultInjector(tell)
+    vars(bootstrap).update(Tasks=partial(TaskStore, clock=lambda: time.time() + skew), Runner=TracingRunner)
+    doors = serve(make_agent(EventLog(event_log_path), points), Settings.load(os.environ))
     for service in SERVICES:
-        points.attach(bootstrap.client(service))
+        points.attach(bootstrap.aws_client(service))
     tell("ready")
     while True:
-        event, seconds, order = _next(parent)
+        event, seconds, order = _next_invocation(parent)
         points.begin(order)
         try:
-            answer = doors(event, LambdaContext(seconds))
+            answer = doors(event, LocalLambdaContext(seconds))
         except Exception as error:  # noqa: BLE001 - as Lambda does
             answer = {"errorMessage": repr(error)}
-        tell("answer", answer, points.struck)
+        tell("answer", answer, points.injected)
 
 
-def _next(parent: "Connection[Any, Any]") -> Any:
+def _next_invocation(parent: "Connection[Any, Any]") -> Any:
     try:
         return parent.recv()
     except EOFError:
@@ -82,13 +82,13 @@ def _next(parent: "Connection[Any, Any]") -> Any:
 
 def main(place: str, diary: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
-    hurry()
+    shorten_timings()
     for service in SERVICES:
-        bootstrap.client(service)  # made once, and not connected yet: each process has its copy
+        bootstrap.aws_client(service)  # made once, and not connected yet: each process has its copy
     for line in sys.stdin:
         number, skew = line.split()
         if os.fork() == 0:
-            work(int(number), float(skew), place, Path(diary))
+            run_environment(int(number), float(skew), place, Path(diary))
 
 
 if __name__ == "__main__":

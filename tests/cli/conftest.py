@@ -6,15 +6,15 @@ import pytest
 from agentfn.cli import send as sending
 from agentfn.cli.main import main
 from agentfn.local.local_agent import LocalAgent
-from cli.stub_agent import Stranger, stranger
-from support.agent_folder import write_agent
+from cli.stub_agent import StubAgent, stub_agent
+from support.agent_folder import write_agent_folder
 
 Typed = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_agent(tmp_path_factory.mktemp("functions") / "clerk")
+    return write_agent_folder(tmp_path_factory.mktemp("functions") / "clerk")
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,8 @@ def local(folder: Path) -> Iterator[LocalAgent]:
 
 
 @pytest.fixture
-def other() -> Iterator[Stranger]:
-    with stranger() as one:
+def other() -> Iterator[StubAgent]:
+    with stub_agent() as one:
         yield one
 
 

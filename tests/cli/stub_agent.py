@@ -8,27 +8,27 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Answer = dict[str, Any] | int
+ScriptedResponse = dict[str, Any] | int
 
 
-def task(state: str, *artifacts: dict[str, Any], text: str = "") -> dict[str, Any]:
+def make_task(state: str, *artifacts: dict[str, Any], text: str = "") -> dict[str, Any]:
     status: dict[str, Any] = {"state": f"TASK_STATE_{state}"}
     if text:
         status["message"] = {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": text}]}
     return {"id": "t-1", "contextId": "c-1", "status": status, "artifacts": list(artifacts)}
 
 
-class Stranger:
+class StubAgent:
     """`answers` are results of JSON-RPC calls, or HTTP statuses; `uploads` are those to other posts, with 201. `heard`
     is what came: path and Authorization.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.answers: deque[Answer] = deque()
-        self.uploads: deque[Answer] = deque()
+        self.answers: deque[ScriptedResponse] = deque()
+        self.uploads: deque[ScriptedResponse] = deque()
         self.files: dict[str, bytes] = {}
-        self.heard: list[tuple[str, str]] = []
+        self.requests: list[tuple[str, str]] = []
 
     @property
     def card(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class Stranger:
 
 
 @contextmanager
-def stranger() -> Iterator[Stranger]:
+def stub_agent() -> Iterator[StubAgent]:
     class Door(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._hear()
@@ -68,7 +68,7 @@ def stranger() -> Iterator[Stranger]:
             pass
 
         def _hear(self) -> None:
-            one.heard.append((self.path, self.headers.get("Authorization", "")))
+            one.requests.append((self.path, self.headers.get("Authorization", "")))
 
         def _say(self, status: int, body: bytes) -> None:
             self.send_response(status)
@@ -78,7 +78,7 @@ def stranger() -> Iterator[Stranger]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Door) as server:
         server.daemon_threads = False
-        one = Stranger(f"http://127.0.0.1:{server.server_address[1]}")
+        one = StubAgent(f"http://127.0.0.1:{server.server_address[1]}")
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield one

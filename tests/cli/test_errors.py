@@ -7,7 +7,7 @@ import pytest
 
 from agentfn.local.local_agent import LocalAgent
 from cli.conftest import Typed
-from cli.stub_agent import Stranger
+from cli.stub_agent import StubAgent
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ def test_the_message_is_too_large(typed: Typed, local: LocalAgent) -> None:
     assert (code, "too large" in complaint) == (1, True)
 
 
-def test_the_card_is_no_card(typed: Typed, other: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Stranger, "card", [])
+def test_the_card_is_no_card(typed: Typed, other: StubAgent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StubAgent, "card", [])
 
     code, _, complaint = typed("send", other.url, "hello")
 

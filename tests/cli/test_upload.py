@@ -10,10 +10,10 @@ import pytest
 
 from agentfn.local.local_agent import LocalAgent
 from cli.conftest import Typed
-from cli.stub_agent import Answer, Stranger, task
-from support.agent_folder import APP, write_agent
+from cli.stub_agent import ScriptedResponse, StubAgent, make_task
+from support.agent_folder import APP_SOURCE, write_agent_folder
 
-WEIGHER = APP.replace(
+WEIGHER = APP_SOURCE.replace(
     "@tool(idempotent=True)\ndef meet()",
     '''@tool(idempotent=True)
 def weigh(file: InputFile) -> str:
@@ -33,7 +33,7 @@ WEIGHER = WEIGHER.replace("tools=[draw,", "tools=[weigh, draw,").replace(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_agent(tmp_path_factory.mktemp("functions") / "weigher", WEIGHER)
+    return write_agent_folder(tmp_path_factory.mktemp("functions") / "weigher", WEIGHER)
 
 
 def test_a_large_file_goes_past_the_function_and_reaches_the_tool(
@@ -68,7 +68,7 @@ def test_what_is_too_large_for_the_agent_is_not_sent(typed: Typed, local: LocalA
 
 @pytest.mark.parametrize("answer", [404, {"url": "https://"}])
 def test_an_agent_without_uploads_is_told_of_no_file(
-    typed: Typed, other: Stranger, tmp_path: Path, answer: Answer
+    typed: Typed, other: StubAgent, tmp_path: Path, answer: ScriptedResponse
 ) -> None:
     (tmp_path / "large.bin").write_bytes(bytes(4_000_001))
     other.uploads.append(answer)
@@ -78,13 +78,13 @@ def test_an_agent_without_uploads_is_told_of_no_file(
     assert complaint.count("\n") == 1
 
 
-def test_the_token_stays_with_the_agent(typed: Typed, other: Stranger, tmp_path: Path) -> None:
+def test_the_token_stays_with_the_agent(typed: Typed, other: StubAgent, tmp_path: Path) -> None:
     (tmp_path / "large.bin").write_bytes(bytes(4_000_001))
     offer = {"url": f"{other.url}/bucket", "fields": {"key": "k"}, "part": {"url": "upload:0123"}}
     other.uploads += [offer, {}]
-    other.answers.append({"task": task("COMPLETED", text="There.")})
+    other.answers.append({"task": make_task("COMPLETED", text="There.")})
     assert typed("send", other.url, "go", "--file", "large.bin", "--token", "secret-0123456789")[0] == 0
-    assert other.heard == [
+    assert other.requests == [
         ("/.well-known/agent-card.json", "Bearer secret-0123456789"),
         ("/uploads", "Bearer secret-0123456789"),
         ("/bucket", ""),
@@ -92,7 +92,7 @@ def test_the_token_stays_with_the_agent(typed: Typed, other: Stranger, tmp_path:
     ]
 
 
-def test_a_file_that_its_place_refuses_stops_the_message(typed: Typed, other: Stranger, tmp_path: Path) -> None:
+def test_a_file_that_its_place_refuses_stops_the_message(typed: Typed, other: StubAgent, tmp_path: Path) -> None:
     (tmp_path / "large.bin").write_bytes(bytes(4_000_001))
     offer = {"url": f"{other.url}/bucket", "fields": {"key": "k"}, "part": {"url": "upload:0123"}}
     other.uploads += [offer, 403]

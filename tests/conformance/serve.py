@@ -17,7 +17,7 @@ PROFILES = {
 def served(port: int, profile: str) -> LocalAgent:
     """The agent, open to everyone who reaches this machine's loopback, where its webhooks may go too."""
     environment = {**PROFILES[profile], "AGENTFN_FETCH_LOOPBACK": "true", "AGENT_MODEL": "none"}
-    return LocalAgent(Path(__file__).with_name("agent"), environment=environment, port=port, open_door=True)
+    return LocalAgent(Path(__file__).with_name("agent"), environment=environment, port=port, anonymous=True)
 
 
 def main() -> None:

@@ -4,133 +4,133 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agentfn.bootstrap import client
-from agentfn.local.lambda_events import LambdaContext, queue_event, rpc_event
+from agentfn.bootstrap import aws_client
+from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rpc_event
 from agentfn.testing import Stage
 from agentfn.testing.stage import headers_of
 
 SERVICES = ("dynamodb", "sqs", "s3")
-When = Literal["before", "after"]
+CrashTiming = Literal["before", "after"]
 
 
-class Death(BaseException):
+class ProcessCrash(BaseException):
     """No `except Exception` holds it up, and whoever cleans up on the way out reaches AWS no more."""
 
 
 @dataclass
-class Reaper:
+class CrashInjector:
     """`calls` are the operations of this process, `sent` the bodies of all messages that were sent to the queue.
 
     `at` is the number of the call, counted from 0, before or after which the process dies; None lets it live.
     """
 
-    at: int | None = None
-    when: When = "before"
-    dead: bool = False
+    crash_at: int | None = None
+    timing: CrashTiming = "before"
+    crashed: bool = False
     calls: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
 
-    def watch(self) -> None:
+    def attach(self) -> None:
         """From now on, for as long as the stage's clients live."""
         for service in SERVICES:
-            events = client(service).meta.events
+            events = aws_client(service).meta.events
             events.register("provide-client-params", self._before)
             events.register("after-call", self._after)
 
-    def kill(self) -> None:
-        self.dead = True
+    def crash(self) -> None:
+        self.crashed = True
 
-    def revive(self, at: int | None = None, when: When = "before") -> None:
+    def restart(self, at: int | None = None, when: CrashTiming = "before") -> None:
         """Another process, whose calls are counted from 0."""
-        self.dead, self.at, self.when, self.calls = False, at, when, []
+        self.crashed, self.crash_at, self.timing, self.calls = False, at, when, []
 
     def _before(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         place = len(self.calls)
         self.calls.append(model.name)
-        self.dead |= self.when == "before" and place == self.at
-        if self.dead:
-            raise Death
+        self.crashed |= self.timing == "before" and place == self.crash_at
+        if self.crashed:
+            raise ProcessCrash
         if model.name == "SendMessage":
             self.sent.append(params["MessageBody"])
 
     def _after(self, **_: Any) -> None:
-        self.dead |= self.when == "after" and len(self.calls) - 1 == self.at
-        if self.dead:
-            raise Death
+        self.crashed |= self.timing == "after" and len(self.calls) - 1 == self.crash_at
+        if self.crashed:
+            raise ProcessCrash
 
 
-class Ward:
+class CrashableStage:
     """A stage with a reaper. An invocation that dies is the last of its process; the next one finds another."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.reaper = Reaper()
-        self.reaper.watch()
+        self.injector = CrashInjector()
+        self.injector.attach()
         self._process = stage.handler
 
     def invoke(
-        self, event: dict[str, Any], *, at: int | None = None, when: When = "before", seconds: float = 60
+        self, event: dict[str, Any], *, at: int | None = None, when: CrashTiming = "before", seconds: float = 60
     ) -> Any:
         """What the handler answers; None where it died of it."""
-        self.reaper.revive(at, when)
+        self.injector.restart(at, when)
         try:
-            answer = self._process(event, LambdaContext(seconds))
-        except Death:
+            answer = self._process(event, LocalLambdaContext(seconds))
+        except ProcessCrash:
             answer = None
-        died, self.reaper.dead, self.reaper.at = self.reaper.dead, False, None
+        died, self.injector.crashed, self.injector.crash_at = self.injector.crashed, False, None
         if died:
             self._process = self.stage.new_process()
         return None if died else answer  # the HTTP adapter answers 500 to everything, but nobody is there to send it
 
-    def message(self, text: str, *, wait: bool, message_id: str = "m1", **headers: str) -> dict[str, Any]:
+    def send_event(self, text: str, *, wait: bool, message_id: str = "m1", **headers: str) -> dict[str, Any]:
         """The event of a client's message."""
         said = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         params = {"message": said, "configuration": {"returnImmediately": not wait}}
         return rpc_event("SendMessage", params, {**headers_of("alice"), **headers})
 
-    def letter(self, body: str) -> dict[str, Any]:
+    def queue_event(self, body: str) -> dict[str, Any]:
         """The event of a message that the queue brings, whenever it should have come."""
         return queue_event({"MessageId": "letter", "ReceiptHandle": "none", "Body": body})
 
-    def empty(self) -> None:
+    def reset(self) -> None:
         """As if the stage were new."""
-        self.purge()
-        self.reaper.sent.clear()
+        self.purge_queue()
+        self.injector.sent.clear()
         for item in self.stage.items():
             key = {"pk": item["pk"], "sk": item["sk"]}
-            client("dynamodb").delete_item(TableName=self.stage.resources.table, Key=key)
+            aws_client("dynamodb").delete_item(TableName=self.stage.resources.table, Key=key)
 
-    def purge(self) -> None:
+    def purge_queue(self) -> None:
         """All messages are lost, those too that were not due yet."""
-        queue, url = client("sqs"), self.stage.resources.queue_url
+        queue, url = aws_client("sqs"), self.stage.resources.queue_url
         queue.delete_queue(QueueUrl=url)
         queue.create_queue(QueueName=url.rsplit("/", 1)[-1])
 
-    def heads(self) -> list[dict[str, Any]]:
+    def task_items(self) -> list[dict[str, Any]]:
         return [item for item in self.stage.items() if item["sk"]["S"] == "head"]
 
-    def only_id(self) -> str:
-        [head] = self.heads()
+    def only_task_id(self) -> str:
+        [head] = self.task_items()
         return str(head["pk"]["S"].rsplit("#", 1)[-1])
 
     def only_task(self) -> dict[str, Any]:
-        return self.stage.get(self.only_id())
+        return self.stage.get(self.only_task_id())
 
-    def pass_time(self) -> None:
+    def expire_leases(self) -> None:
         """Every lease has ended long ago."""
-        for head in self.heads():
+        for head in self.task_items():
             if "lease_end" in head:
-                client("dynamodb").update_item(
+                aws_client("dynamodb").update_item(
                     TableName=self.stage.resources.table,
                     Key={"pk": head["pk"], "sk": head["sk"]},
                     UpdateExpression="SET lease_end = :past",
                     ExpressionAttributeValues={":past": {"N": "1000"}},
                 )
 
-    def until_done(self, redeliver: Callable[[], Any], most: int = 4) -> dict[str, Any]:
+    def run_until_done(self, redeliver: Callable[[], Any], most: int = 4) -> dict[str, Any]:
         """The task after as many deliveries as it takes."""
         for _ in range(most):
-            self.pass_time()
+            self.expire_leases()
             redeliver()
             task = self.only_task()
             if task["status"]["state"] not in ("TASK_STATE_WORKING", "TASK_STATE_SUBMITTED"):

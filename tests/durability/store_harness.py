@@ -8,18 +8,18 @@ from unittest.mock import patch
 
 from moto import mock_aws
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.files import Bucket
-from agentfn.local.aws_resources import TABLE, make_resources
-from agentfn.store import Table, Tasks
-from agentfn.store.payload_codec import Payloads
+from agentfn.local.aws_resources import TABLE_SCHEMA, create_resources
+from agentfn.store import Table, TaskStore
+from agentfn.store.payload_codec import PayloadCodec
 
 REGION = "eu-central-1"
 AGENT = "clerk"
-DAYS = 30
+RETENTION_DAYS = 30
 
 
-class Shop:
+class StoreHarness:
     """`now` is in seconds since 1970. Close it when the story is over."""
 
     def __init__(self) -> None:
@@ -27,28 +27,28 @@ class Shop:
         self._stack = ExitStack()
         self._stack.enter_context(patch.dict("os.environ", AWS_DEFAULT_REGION=REGION))
         self._stack.enter_context(mock_aws())
-        client.cache_clear()
-        self._stack.callback(client.cache_clear)
+        aws_client.cache_clear()
+        self._stack.callback(aws_client.cache_clear)
         self._loop = asyncio.new_event_loop()
         self._stack.callback(self._loop.close)
         self._stack.callback(lambda: self._loop.run_until_complete(self._loop.shutdown_default_executor()))
-        self.resources = make_resources("shop", REGION)
-        bucket = Bucket(lambda: client("s3"), self.resources.bucket, 3600)
-        table = Table(lambda: client("dynamodb"), self.resources.table)
-        self.tasks = Tasks(table, Payloads(bucket), AGENT, DAYS, lambda: self.now)
+        self.resources = create_resources("shop", REGION)
+        bucket = Bucket(lambda: aws_client("s3"), self.resources.bucket, 3600)
+        table = Table(lambda: aws_client("dynamodb"), self.resources.table)
+        self.tasks = TaskStore(table, PayloadCodec(bucket), AGENT, RETENTION_DAYS, lambda: self.now)
 
     def run[T](self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(work)
 
-    def head(self, pk: str) -> dict[str, Any] | None:
+    def head_item(self, pk: str) -> dict[str, Any] | None:
         key = {"pk": {"S": pk}, "sk": {"S": "head"}}
-        answer = client("dynamodb").get_item(TableName=self.resources.table, Key=key, ConsistentRead=True)
+        answer = aws_client("dynamodb").get_item(TableName=self.resources.table, Key=key, ConsistentRead=True)
         item: dict[str, Any] | None = answer.get("Item")
         return item
 
-    def count(self, pk: str) -> int:
+    def count_items(self, pk: str) -> int:
         """How many items the table has under a key."""
-        answer = client("dynamodb").query(
+        answer = aws_client("dynamodb").query(
             TableName=self.resources.table,
             KeyConditionExpression="pk = :pk",
             ExpressionAttributeValues={":pk": {"S": pk}},
@@ -58,7 +58,7 @@ class Shop:
 
     def items(self, pk: str) -> list[dict[str, Any]]:
         """All that the table has under a key, in the order of their sort keys."""
-        found = client("dynamodb").query(
+        found = aws_client("dynamodb").query(
             TableName=self.resources.table,
             KeyConditionExpression="pk = :pk",
             ExpressionAttributeValues={":pk": {"S": pk}},
@@ -67,15 +67,15 @@ class Shop:
         items: list[dict[str, Any]] = found["Items"]
         return items
 
-    def empty(self) -> None:
+    def reset(self) -> None:
         """As if it were new, without making its clients anew."""
         self.now = 1_800_000_000.0
-        client("dynamodb").delete_table(TableName=self.resources.table)
-        client("dynamodb").create_table(TableName=self.resources.table, **TABLE)
+        aws_client("dynamodb").delete_table(TableName=self.resources.table)
+        aws_client("dynamodb").create_table(TableName=self.resources.table, **TABLE_SCHEMA)
 
-    def clean(self) -> None:
+    def delete_expired(self) -> None:
         """What DynamoDB does, late, with what has expired."""
-        table = client("dynamodb")
+        table = aws_client("dynamodb")
         for item in table.scan(TableName=self.resources.table, ConsistentRead=True)["Items"]:
             if int(item["expires"]["N"]) <= self.now:
                 table.delete_item(TableName=self.resources.table, Key={"pk": item["pk"], "sk": item["sk"]})

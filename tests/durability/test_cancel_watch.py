@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from agentfn import Agent
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, pause, queue_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, pause, queue_event
 
 
 def test_a_run_with_all_the_time_in_the_world_sees_a_cancel_in_the_middle_of_a_model_call() -> None:
@@ -15,7 +15,7 @@ def test_a_run_with_all_the_time_in_the_world_sees_a_cancel_in_the_middle_of_a_m
         task = stage.send("Hi!", wait=False)
         [message] = stage.receive()
         process: Any = stage.new_process()
-        thread = threading.Thread(target=lambda: process(queue_event(message), LambdaContext(900)), daemon=True)
+        thread = threading.Thread(target=lambda: process(queue_event(message), LocalLambdaContext(900)), daemon=True)
         thread.start()
         while not model.prompts:
             time.sleep(0.02)

@@ -13,10 +13,10 @@ import pytest
 
 from agentfn import Agent, tool
 from agentfn.models import Prompt, Turn
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, rpc_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
-from conftest import Ledger, state_of, text_of
-from durability.crash_injection import Ward, When
+from conftest import SideEffects, task_state, status_text
+from durability.crash_injection import CrashableStage, CrashTiming
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +31,8 @@ def books_and_looks(prompt: Prompt) -> Any:
 
 
 @pytest.fixture(scope="module")
-def ledger() -> Ledger:
-    return Ledger()
+def ledger() -> SideEffects:
+    return SideEffects()
 
 
 @pytest.fixture(scope="module")
@@ -41,28 +41,28 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture(scope="module")
-def theatre(ledger: Ledger, model: ScriptedModel) -> Iterator[Ward]:
+def theatre(ledger: SideEffects, model: ScriptedModel) -> Iterator[CrashableStage]:
     """One stage for all stories: what takes time is setting it up."""
 
     @tool
     def book(seat: int) -> str:
         """Books a seat."""
-        ledger.write(f"book {seat}")
+        ledger.record(f"book {seat}")
         return f"Seat {seat} is booked."
 
     @tool(idempotent=True)
     def look_up(city: str) -> str:
         """Tells the weather of a city."""
-        ledger.write(f"look_up {city}")
+        ledger.record(f"look_up {city}")
         return f"Rain in {city}."
 
     with Stage(Agent(name="clerk", description="A clerk for tests.", tools=[book, look_up]), model) as stage:
-        yield Ward(stage)
+        yield CrashableStage(stage)
 
 
 @pytest.fixture
-def ward(theatre: Ward, ledger: Ledger, model: ScriptedModel) -> Ward:
-    theatre.empty()
+def ward(theatre: CrashableStage, ledger: SideEffects, model: ScriptedModel) -> CrashableStage:
+    theatre.reset()
     ledger.entries.clear()
     model.prompts.clear()
     return theatre
@@ -73,9 +73,9 @@ def results(model: ScriptedModel) -> list[Turn]:
     return [turn for turn in model.prompts[-1].turns if turn.role == "tool"]
 
 
-def check_ending(task: dict[str, Any], model: ScriptedModel, ledger: Ledger) -> None:
+def check_ending(task: dict[str, Any], model: ScriptedModel, ledger: SideEffects) -> None:
     """However it went: one end, one booking at most, and the model knows what it cannot know."""
-    assert (state_of(task), text_of(task)) == ("completed", "Booked, and it rains.")
+    assert (task_state(task), status_text(task)) == ("completed", "Booked, and it rains.")
     booking, looking = results(model)
     assert (booking.call_id, looking.call_id) == ("call_1_1", "call_1_2")
     assert looking.text == "Rain in Rome."
@@ -91,104 +91,104 @@ RUNNING = ["Query", "TransactWriteItems", "ChangeMessageVisibility", *["Transact
 Way = Literal["queue", "sweep"]
 
 
-def points(operations: list[str]) -> list[tuple[int, When]]:
+def points(operations: list[str]) -> list[tuple[int, CrashTiming]]:
     return list(itertools.product(range(len(operations)), ("before", "after")))
 
 
-def go_on(ward: Ward, letter: int, way: Way) -> dict[str, Any]:
+def go_on(ward: CrashableStage, letter: int, way: Way) -> dict[str, Any]:
     """The task in the end, when all that is left is that one message, or not even that."""
-    ward.purge()
-    body = ward.reaper.sent[letter]
+    ward.purge_queue()
+    body = ward.injector.sent[letter]
     if way == "queue":
-        return ward.until_done(lambda: ward.invoke(ward.letter(body)))
-    return ward.until_done(lambda: (ward.stage.sweep(), ward.stage.pump()))
+        return ward.run_until_done(lambda: ward.invoke(ward.queue_event(body)))
+    return ward.run_until_done(lambda: (ward.stage.sweep(), ward.stage.pump()))
 
 
-def test_the_points_below_are_before_and_after_all_calls_of_aws_that_there_are(ward: Ward) -> None:
-    ward.invoke(ward.message("Book!", wait=True))
-    assert ward.reaper.calls == BLOCKING
-    ward.invoke(ward.message("Book!", wait=False, message_id="m2"))
-    assert ward.reaper.calls == SENDING
-    ward.invoke(ward.letter(ward.reaper.sent[-1]))
-    assert ward.reaper.calls == RUNNING
+def test_the_points_below_are_before_and_after_all_calls_of_aws_that_there_are(ward: CrashableStage) -> None:
+    ward.invoke(ward.send_event("Book!", wait=True))
+    assert ward.injector.calls == BLOCKING
+    ward.invoke(ward.send_event("Book!", wait=False, message_id="m2"))
+    assert ward.injector.calls == SENDING
+    ward.invoke(ward.queue_event(ward.injector.sent[-1]))
+    assert ward.injector.calls == RUNNING
 
 
 @pytest.mark.parametrize("way", ["queue", "sweep"])
 @pytest.mark.parametrize(("at", "when"), points(BLOCKING)[3:])
 def test_a_blocking_send_that_dies_once_its_task_is_there_is_taken_up_again(
-    ward: Ward, model: ScriptedModel, ledger: Ledger, at: int, when: When, way: Way
+    ward: CrashableStage, model: ScriptedModel, ledger: SideEffects, at: int, when: CrashTiming, way: Way
 ) -> None:
     """By its insurance alone, and by the sweep alone."""
-    assert ward.invoke(ward.message("Book!", wait=True), at=at, when=when) is None
+    assert ward.invoke(ward.send_event("Book!", wait=True), at=at, when=when) is None
     check_ending(go_on(ward, 0, way), model, ledger)
 
 
 @pytest.mark.parametrize("wait", [True, False])
 @pytest.mark.parametrize(("at", "when"), points(SENDING))
 def test_a_send_that_died_can_be_sent_again_and_is_one_task(
-    ward: Ward, model: ScriptedModel, ledger: Ledger, at: int, when: When, wait: bool
+    ward: CrashableStage, model: ScriptedModel, ledger: SideEffects, at: int, when: CrashTiming, wait: bool
 ) -> None:
     """The client knows no more than that there was no answer."""
-    assert ward.invoke(ward.message("Book!", wait=wait), at=at, when=when) is None
-    assert ward.invoke(ward.message("Book!", wait=False))["statusCode"] == 200
-    for body in list(ward.reaper.sent):  # the first one may be for a task that never came to be
-        ward.pass_time()
-        ward.invoke(ward.letter(body))
+    assert ward.invoke(ward.send_event("Book!", wait=wait), at=at, when=when) is None
+    assert ward.invoke(ward.send_event("Book!", wait=False))["statusCode"] == 200
+    for body in list(ward.injector.sent):  # the first one may be for a task that never came to be
+        ward.expire_leases()
+        ward.invoke(ward.queue_event(body))
     check_ending(ward.only_task(), model, ledger)
 
 
 @pytest.mark.parametrize("way", ["queue", "sweep"])
 @pytest.mark.parametrize(("at", "when"), points(RUNNING))
 def test_a_run_of_the_queue_that_dies_is_followed_by_another(
-    ward: Ward, model: ScriptedModel, ledger: Ledger, at: int, when: When, way: Way
+    ward: CrashableStage, model: ScriptedModel, ledger: SideEffects, at: int, when: CrashTiming, way: Way
 ) -> None:
-    ward.invoke(ward.message("Book!", wait=False))
-    assert ward.invoke(ward.letter(ward.reaper.sent[0]), at=at, when=when) is None
+    ward.invoke(ward.send_event("Book!", wait=False))
+    assert ward.invoke(ward.queue_event(ward.injector.sent[0]), at=at, when=when) is None
     check_ending(go_on(ward, 0, way), model, ledger)
 
 
 @pytest.mark.parametrize(("at", "when"), [(at, when) for at, when in points(RUNNING) if at >= 3])
 def test_a_message_that_comes_twice_and_both_runs_die_still_books_once(
-    ward: Ward, model: ScriptedModel, ledger: Ledger, at: int, when: When
+    ward: CrashableStage, model: ScriptedModel, ledger: SideEffects, at: int, when: CrashTiming
 ) -> None:
-    ward.invoke(ward.message("Book!", wait=False))
+    ward.invoke(ward.send_event("Book!", wait=False))
     for _ in range(2):
-        ward.invoke(ward.letter(ward.reaper.sent[0]), at=at, when=when)
-        ward.pass_time()
+        ward.invoke(ward.queue_event(ward.injector.sent[0]), at=at, when=when)
+        ward.expire_leases()
     done = go_on(ward, 0, "queue")
     check_ending(done, model, ledger) if ledger.entries.count("look_up Rome") < 3 else None
-    assert ward.invoke(ward.letter(ward.reaper.sent[0])) == {"batchItemFailures": []}
+    assert ward.invoke(ward.queue_event(ward.injector.sent[0])) == {"batchItemFailures": []}
     assert ward.only_task() == done
     assert ledger.entries.count("book 1") <= 1
 
 
 @pytest.mark.parametrize(("at", "when"), points(["GetItem", "TransactWriteItems"]))
 def test_a_cancel_that_dies_was_made_or_can_be_made_again(
-    ward: Ward, model: ScriptedModel, at: int, when: When
+    ward: CrashableStage, model: ScriptedModel, at: int, when: CrashTiming
 ) -> None:
     """The run that it meets is dead, and its message comes late."""
-    ward.invoke(ward.message("Book!", wait=False))
-    ward.invoke(ward.letter(ward.reaper.sent[0]), at=3, when="after")  # the model spoke, and no tool ran yet
-    cancel = rpc_event("CancelTask", {"id": ward.only_id()}, headers_of("alice"))
+    ward.invoke(ward.send_event("Book!", wait=False))
+    ward.invoke(ward.queue_event(ward.injector.sent[0]), at=3, when="after")  # the model spoke, and no tool ran yet
+    cancel = rpc_event("CancelTask", {"id": ward.only_task_id()}, headers_of("alice"))
     assert ward.invoke(cancel, at=at, when=when) is None
     again = json.loads(ward.invoke(cancel)["body"])
     assert again["error"]["code"] == -32002 if (at, when) == (1, "after") else again["result"]
-    ward.pass_time()
+    ward.expire_leases()
     asked = len(model.prompts)
-    ward.invoke(ward.letter(ward.reaper.sent[0]))
+    ward.invoke(ward.queue_event(ward.injector.sent[0]))
     assert ward.stage.sweep() == {"ended": 0, "resumed": 0}
-    assert state_of(ward.only_task()) == "canceled"
+    assert task_state(ward.only_task()) == "canceled"
     assert len(model.prompts) == asked
 
 
 def test_a_run_that_was_frozen_past_its_lease_is_refused_when_it_wakes(
-    ward: Ward, model: ScriptedModel, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ward: CrashableStage, model: ScriptedModel, ledger: SideEffects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one that took over has done the work by then."""
 
     def elsewhere() -> None:
-        ward.pass_time()
-        ward.stage.new_process()(ward.letter(ward.reaper.sent[0]), LambdaContext(60))
+        ward.expire_leases()
+        ward.stage.new_process()(ward.queue_event(ward.injector.sent[0]), LocalLambdaContext(60))
 
     async def freeze(prompt: Prompt) -> Any:
         monkeypatch.setattr(model, "_always", books_and_looks)
@@ -196,21 +196,21 @@ def test_a_run_that_was_frozen_past_its_lease_is_refused_when_it_wakes(
         return calls("book", seat=1)
 
     monkeypatch.setattr(model, "_always", freeze)
-    ward.invoke(ward.message("Book!", wait=False))
-    assert ward.invoke(ward.letter(ward.reaper.sent[0])) == {"batchItemFailures": []}
+    ward.invoke(ward.send_event("Book!", wait=False))
+    assert ward.invoke(ward.queue_event(ward.injector.sent[0])) == {"batchItemFailures": []}
     check_ending(ward.only_task(), model, ledger)
     assert ledger.entries.count("book 1") == 1
-    [head] = ward.heads()
+    [head] = ward.task_items()
     assert (head["run"]["N"], head["turns"]["N"]) == ("2", "5")
 
 
 @pytest.mark.parametrize("way", ["queue", "sweep"])
-def test_a_task_whose_every_run_dies_ends_failed_and_says_why(ward: Ward, model: ScriptedModel, way: Way) -> None:
-    ward.invoke(ward.message("Book!", wait=False))
+def test_a_task_whose_every_run_dies_ends_failed_and_says_why(ward: CrashableStage, model: ScriptedModel, way: Way) -> None:
+    ward.invoke(ward.send_event("Book!", wait=False))
     for _ in range(5):
-        ward.invoke(ward.letter(ward.reaper.sent[0]), at=3)  # before the model's turn is saved
-        ward.pass_time()
+        ward.invoke(ward.queue_event(ward.injector.sent[0]), at=3)  # before the model's turn is saved
+        ward.expire_leases()
     done = go_on(ward, 0, way)
-    assert state_of(done) == "failed"
-    assert "5 runs in a row ended without finishing a step" in text_of(done)
+    assert task_state(done) == "failed"
+    assert "5 runs in a row ended without finishing a step" in status_text(done)
     assert len(model.prompts) == 5

@@ -6,9 +6,9 @@ import pytest
 import requests
 
 from agentfn import Agent, File, Output, tool
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.testing import ScriptedModel, Stage, calls
-from conftest import state_of
+from conftest import task_state
 
 
 @tool(idempotent=True)
@@ -34,11 +34,11 @@ def test_a_task_that_waits_for_its_user_holds_no_lease_no_message_and_no_place_i
     with Stage(AGENT, ScriptedModel(asked)) as stage:
         task = stage.send("Hi!", wait=False)
         stage.pump()
-        assert state_of(stage.get(task["id"])) == state
+        assert task_state(stage.get(task["id"])) == state
         [head] = [item for item in stage.items() if item["sk"]["S"] == "head"]
         assert not head["held"]["BOOL"]
         assert "open_key" not in head
-        shown = client("sqs").get_queue_attributes(QueueUrl=stage.resources.queue_url, AttributeNames=["All"])
+        shown = aws_client("sqs").get_queue_attributes(QueueUrl=stage.resources.queue_url, AttributeNames=["All"])
         assert [value for name, value in shown["Attributes"].items() if name.startswith("Approx")] == ["0", "0", "0"]
         assert stage.sweep() == {"ended": 0, "resumed": 0}
 

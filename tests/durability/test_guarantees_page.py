@@ -8,7 +8,7 @@ import pytest
 
 from agentfn import Agent
 from agentfn.testing import Stage
-from conftest import state_of, text_of
+from conftest import task_state, status_text
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -52,7 +52,7 @@ def test_an_executor_of_the_sdk_alone_runs_as_it_is_written() -> None:
         task = stage.send("two words", files={"a.txt": b"and three more"}, wait=False)
         stage.pump()
         done = stage.get(task["id"])
-    assert (state_of(done), text_of(done)) == ("completed", "5 words")
+    assert (task_state(done), status_text(done)) == ("completed", "5 words")
     assert [artifact["name"] for artifact in done["artifacts"]] == ["counts"]
 
 
@@ -61,7 +61,7 @@ def test_a_plain_function_runs_as_it_is_written() -> None:
     with Stage(agent, **served) as stage:
         task = stage.send("hello", wait=False)
         stage.pump()
-        assert text_of(stage.get(task["id"])) == "HELLO"
+        assert status_text(stage.get(task["id"])) == "HELLO"
 
 
 def test_the_example_for_a_framework_that_is_not_installed_is_at_least_python() -> None:

@@ -7,15 +7,15 @@ import pytest
 from a2a.types import Task
 
 from agentfn import Agent, Output, tool
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.models import Call, Prompt, Turn
-from agentfn.store import Head
-from agentfn.store.payload_codec import Payloads
+from agentfn.store import TaskRecord
+from agentfn.store.payload_codec import PayloadCodec
 from agentfn.store.transactions import put_turns
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, rpc_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
-from conftest import state_of, text_of
-from support.large_values import ITEM, noise, size_of
+from conftest import task_state, status_text
+from support.large_values import MAX_ITEM_BYTES, random_text, item_bytes
 
 pytestmark = pytest.mark.slow
 
@@ -26,13 +26,13 @@ SHOWN = 30_000  # characters that the model sees of one result, unless set other
 @tool(idempotent=True)
 def recite(size: int) -> str:
     """Recites a long text."""
-    return noise(size)
+    return random_text(size)
 
 
 @tool(idempotent=True)
 def report(size: int) -> Output:
     """Says a lot, and to the caller too."""
-    return Output(noise(size))
+    return Output(random_text(size))
 
 
 AGENT = Agent(name="clerk", description="A clerk for tests.", tools=[recite, report])
@@ -40,36 +40,36 @@ AGENT = Agent(name="clerk", description="A clerk for tests.", tools=[recite, rep
 
 def write_transcript(stage: Stage, task_id: str, turns: list[Turn]) -> None:
     """As the store would have written it in many saves, in the time that a test has."""
-    payloads = Payloads(stage.handler._runner.bucket)
-    head = Head(AGENT.name, "alice", Task(id=task_id), expires=2**40)
+    payloads = PayloadCodec(stage.handler._runner.bucket)
+    head = TaskRecord(AGENT.name, "alice", Task(id=task_id), expires=2**40)
     puts = [{"PutRequest": {"Item": action["Put"]["Item"]}} for action in put_turns(head, turns, 1, payloads)]
     for start in range(0, len(puts), 25):
-        client("dynamodb").batch_write_item(RequestItems={stage.resources.table: puts[start : start + 25]})
-    client("dynamodb").update_item(
+        aws_client("dynamodb").batch_write_item(RequestItems={stage.resources.table: puts[start : start + 25]})
+    aws_client("dynamodb").update_item(
         TableName=stage.resources.table,
-        Key={"pk": {"S": head.key}, "sk": {"S": "head"}},
+        Key={"pk": {"S": head.partition_key}, "sk": {"S": "head"}},
         UpdateExpression="SET turns = :turns",
         ExpressionAttributeValues={":turns": {"N": str(1 + len(turns))}},
     )
 
 
 def files_of(stage: Stage) -> dict[str, int]:
-    found = client("s3").list_objects_v2(Bucket=stage.resources.bucket).get("Contents", [])
+    found = aws_client("s3").list_objects_v2(Bucket=stage.resources.bucket).get("Contents", [])
     return {item["Key"]: item["Size"] for item in found}
 
 
 def body_of(stage: Stage, method: str, params: dict[str, Any]) -> str:
-    return str(stage.handler(rpc_event(method, params, headers_of("alice")), LambdaContext(60))["body"])
+    return str(stage.handler(rpc_event(method, params, headers_of("alice")), LocalLambdaContext(60))["body"])
 
 
 def test_a_result_of_five_megabytes_is_cut_for_the_model_and_kept_whole() -> None:
     model = ScriptedModel(calls("recite", size=5_000_000), "That was long.")
     with Stage(AGENT, model) as stage:
         task = stage.send("Recite!")
-        assert text_of(task) == "That was long."
+        assert status_text(task) == "That was long."
         [shown] = [turn.text for turn in model.prompts[-1].turns if turn.role == "tool"]
         assert len(shown) < SHOWN + 1_000
-        assert max(size_of(item) for item in stage.items()) < ITEM
+        assert max(item_bytes(item) for item in stage.items()) < MAX_ITEM_BYTES
         assert 5_000_000 in files_of(stage).values()
         assert len(body_of(stage, "GetTask", {"id": task["id"]})) < 100_000
 
@@ -79,28 +79,28 @@ def test_a_model_that_is_to_see_five_megabytes_sees_them_also_in_the_next_run() 
     model = ScriptedModel(calls("recite", size=5_000_000), calls("ask_user", question="Go on?"), "That was long.")
     with Stage(AGENT, model, max_output_chars=6_000_000, max_history_chars=9_000_000) as stage:
         asked = stage.send("Recite!")
-        assert max(size_of(item) for item in stage.items()) < ITEM
+        assert max(item_bytes(item) for item in stage.items()) < MAX_ITEM_BYTES
         assert any("/spill/" in name for name in files_of(stage))
         done = stage.send("Yes.", taskId=asked["id"])
-        assert text_of(done) == "That was long."
-        assert noise(5_000_000) in [turn.text for turn in model.prompts[-1].turns if turn.role == "tool"]
+        assert status_text(done) == "That was long."
+        assert random_text(5_000_000) in [turn.text for turn in model.prompts[-1].turns if turn.role == "tool"]
         assert len(body_of(stage, "GetTask", {"id": asked["id"]})) < RESPONSE
 
 
 def test_nine_hundred_kilobytes_of_transcript_are_no_item_and_no_answer_that_is_too_large() -> None:
     steps = [calls("report", size=300_000 + place) for place in range(3)]
-    model = ScriptedModel(*steps, noise(900_000, 2))
+    model = ScriptedModel(*steps, random_text(900_000, 2))
     with Stage(AGENT, model, max_output_chars=400_000, max_history_chars=9_000_000) as stage:
         task = stage.send("Report!")
-        assert text_of(task) == noise(900_000, 2)
-        assert max(size_of(item) for item in stage.items()) < ITEM
+        assert status_text(task) == random_text(900_000, 2)
+        assert max(item_bytes(item) for item in stage.items()) < MAX_ITEM_BYTES
         assert sum(len(turn.text) for turn in model.prompts[-1].turns) > 900_000
         assert len(body_of(stage, "GetTask", {"id": task["id"]})) < RESPONSE
         assert len(body_of(stage, "ListTasks", {})) < RESPONSE
 
 
 def test_a_long_list_ends_its_page_early_and_goes_on_where_it_ended() -> None:
-    with Stage(AGENT, ScriptedModel(*[noise(900_000, 2)] * 7)) as stage:
+    with Stage(AGENT, ScriptedModel(*[random_text(900_000, 2)] * 7)) as stage:
         made = {stage.send("Recite!")["id"] for _ in range(7)}
         seen: list[str] = []
         token = ""
@@ -114,7 +114,7 @@ def test_a_long_list_ends_its_page_early_and_goes_on_where_it_ended() -> None:
 
 
 def test_of_a_history_that_no_answer_holds_the_newest_is_shown() -> None:
-    asked = [calls("ask_user", question=noise(900_000, number)) for number in range(8)]
+    asked = [calls("ask_user", question=random_text(900_000, number)) for number in range(8)]
     room: dict[str, Any] = {"max_history_chars": 9_000_000, "max_argument_chars": 1_000_000}
     with Stage(AGENT, ScriptedModel(*asked, "Done."), **room) as stage:
         task = stage.send("Recite!")
@@ -148,7 +148,7 @@ def test_a_transcript_of_three_thousand_turns_goes_on_with_the_next_step() -> No
         stage.calls.clear()
         stage.pump()
         done = stage.get(task["id"])
-        assert state_of(done) == "completed"
+        assert task_state(done) == "completed"
         assert seen == [3_001, 3_003]
         assert stage.writes == 4  # lease, the model's turn, its result, the end: none is larger for the 3,001 before
         assert len(json.dumps(done)) < 10_000

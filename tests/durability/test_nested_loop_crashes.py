@@ -10,7 +10,7 @@ import pytest
 from agentfn import Agent, Context, tool
 from agentfn.models import Prompt
 from agentfn.testing import ScriptedModel, Stage, calls
-from durability.crash_injection import Ward, When
+from durability.crash_injection import CrashableStage, CrashTiming
 
 pytestmark = pytest.mark.slow
 
@@ -51,34 +51,34 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture(scope="module")
-def study(model: ScriptedModel) -> Iterator[Ward]:
+def study(model: ScriptedModel) -> Iterator[CrashableStage]:
     with Stage(Author(), model) as stage:
-        yield Ward(stage)
+        yield CrashableStage(stage)
 
 
 @pytest.fixture
-def ward(study: Ward, model: ScriptedModel) -> Ward:
-    study.empty()
+def ward(study: CrashableStage, model: ScriptedModel) -> CrashableStage:
+    study.reset()
     DONE.clear()
     model.prompts.clear()
     return study
 
 
-def test_a_task_of_three_loops_makes_so_many_calls_of_aws(ward: Ward) -> None:
-    ward.invoke(ward.message("Go!", wait=True))
-    assert len(ward.reaper.calls) == WRITES
+def test_a_task_of_three_loops_makes_so_many_calls_of_aws(ward: CrashableStage) -> None:
+    ward.invoke(ward.send_event("Go!", wait=True))
+    assert len(ward.injector.calls) == WRITES
     assert DONE == {"a": 1, "b": 1}
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("at", range(2, WRITES))
 def test_a_loop_that_was_finished_when_the_process_died_is_not_played_again(
-    ward: Ward, model: ScriptedModel, at: int, when: When
+    ward: CrashableStage, model: ScriptedModel, at: int, when: CrashTiming
 ) -> None:
-    assert ward.invoke(ward.message("Go!", wait=True), at=at, when=when) is None
-    body = ward.reaper.sent[0]
-    ward.purge()
-    task = ward.until_done(lambda: ward.invoke(ward.letter(body)))
+    assert ward.invoke(ward.send_event("Go!", wait=True), at=at, when=when) is None
+    body = ward.injector.sent[0]
+    ward.purge_queue()
+    task = ward.run_until_done(lambda: ward.invoke(ward.queue_event(body)))
     assert task["status"]["message"]["parts"][0]["text"] == "chapter a chapter b"
     assert max(DONE.values(), default=0) <= 1
     assert len(model.prompts) <= 5 + 2  # of the loops that play side by side, a turn each may be lost unsaved

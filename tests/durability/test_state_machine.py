@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from agentfn.runs.task_updates import with_status
-from agentfn.store import Head, MessageRecord
+from agentfn.store import TaskRecord, MessageRecord
 from agentfn.store.task_events import status_event
 from agentfn.tools import FileRecord
-from durability.store_harness import AGENT, DAYS
+from durability.store_harness import AGENT, RETENTION_DAYS
 from durability.store_model import (
-    ENDS,
+    TERMINAL_STATES,
     OWNER,
-    WAITS,
-    Actors,
-    Truth,
-    holding,
-    running,
+    WAITING_STATES,
+    StoreActors,
+    ExpectedTask,
+    is_holding,
+    is_not_terminal,
     state_number,
-    takeable,
-    the_shop,
-    waiting,
+    is_takeable,
+    shared_store,
+    is_waiting,
 )
 
 pytestmark = pytest.mark.slow
@@ -39,46 +39,46 @@ picks = st.integers(0, 99)  # one of those who can do something
 message_ids = st.sampled_from(("m1", "m2", "m3", "m4"))
 few_turns = st.integers(0, 3)
 many_turns = st.sampled_from((*(0, 1, 2, 3) * 8, 92))  # the last one takes two transactions
-endings = st.sampled_from((*ENDS, *WAITS * 3))
+endings = st.sampled_from((*TERMINAL_STATES, *WAITING_STATES * 3))
 
 
-class Store(Actors):
+class Store(StoreActors):
     """What the actors do; after each of it the table is compared with the model."""
 
     @precondition(lambda self: len(self.unfinished()) < AT_ONCE)
     @rule(actor=actors, message_id=message_ids, here=st.booleans(), turns=few_turns)
     def create(self, actor: str, message_id: str, here: bool, turns: int) -> None:
         """Ids are new ones, as in life; messages may be old ones."""
-        self.send(actor, f"t{len(self.truths) + 1}", message_id, here, turns)
+        self.send(actor, f"t{len(self.expected) + 1}", message_id, here, turns)
 
     @precondition(lambda self: self.alive() and self.said % 4 == 0)
     @rule(actor=actors, pick=picks, message_id=message_ids, here=st.booleans())
     def create_again(self, actor: str, pick: int, message_id: str, here: bool) -> None:
-        self.send(actor, self.alive()[pick % len(self.alive())], message_id, here, 1)
+        self.send(actor, self.unexpired()[pick % len(self.unexpired())], message_id, here, 1)
 
     def send(self, actor: str, task_id: str, message_id: str, here: bool, turns: int) -> None:
         state = "WORKING" if here else "SUBMITTED"
         task = Task(id=task_id, context_id="c", status=TaskStatus(state=state_number(state)))
-        head = Head(AGENT, OWNER, task, run=int(here), held=here, lease_end=self.shop.now + LEASE * here)
-        spoken = self.speak(turns)
+        head = TaskRecord(AGENT, OWNER, task, run=int(here), held=here, lease_end=self.store.now + LEASE * here)
+        spoken = self.make_turns(turns)
         record = MessageRecord(message_id, task_id, "digest")
-        free = task_id not in self.truths and not self.known(message_id)
-        made = self.attempt(self.shop.tasks.create(head, [record], spoken), free)
+        free = task_id not in self.expected and not self.is_known_message(message_id)
+        made = self.expect(self.store.tasks.create(head, [record], spoken), free)
         if made is not None:
-            expires = int(self.shop.now) + DAYS * 24 * 3600
+            expires = int(self.store.now) + RETENTION_DAYS * 24 * 3600
             words = [turn.text for turn in spoken]
-            self.truths[task_id] = Truth(expires, state, here, head.lease_end, int(here), turns=words)
+            self.expected[task_id] = ExpectedTask(expires, state, here, head.lease_end, int(here), turns=words)
             self.messages[message_id] = (task_id, expires)
-            self.given(actor, made) if here else None
+            self.record_run(actor, made) if here else None
             self.remember(actor, made)
-        self.check(task_id)
+        self.check_task(task_id)
 
     @precondition(lambda self: self.truths)
     @rule(looking=st.sets(actors, min_size=1), pick=picks)
     def look(self, looking: set[str], pick: int) -> None:
-        task_id, truth = list(self.truths.items())[-1 - pick % min(AT_ONCE, len(self.truths))]
-        found = self.shop.run(self.shop.tasks.load(OWNER, task_id))
-        if truth.expires <= self.shop.now:
+        task_id, truth = list(self.expected.items())[-1 - pick % min(AT_ONCE, len(self.expected))]
+        found = self.store.run(self.store.tasks.read_with_turns(OWNER, task_id))
+        if truth.expires <= self.store.now:
             assert found is None
             return
         assert found is not None
@@ -86,28 +86,28 @@ class Store(Actors):
         for actor in sorted(looking):
             self.remember(actor, found[0])
 
-    @precondition(lambda self: self.able(takeable))
+    @precondition(lambda self: self.able(is_takeable))
     @rule(pick=picks)
     def take(self, pick: int) -> None:
         """Whoever sees an open task that nobody holds, by what he knows, takes it."""
-        actor, task_id, head = self.one(pick, takeable)
-        until = self.shop.now + LEASE
+        actor, task_id, head = self.pick(pick, is_takeable)
+        until = self.store.now + LEASE
         moved = head.task.status.state == TaskState.TASK_STATE_SUBMITTED
-        taken = self.write(actor, head, self.shop.tasks.take(head, until))
+        taken = self.write(actor, head, self.store.tasks.acquire_lease(head, until))
         if taken is not None:
-            truth = self.truths[task_id]
+            truth = self.expected[task_id]
             truth.run, truth.held, truth.lease_end, truth.state = truth.run + 1, True, until, "WORKING"
             truth.version += moved
-            self.given(actor, taken)
+            self.record_run(actor, taken)
             self.remember(actor, taken)
-        self.check(task_id)
+        self.check_task(task_id)
 
-    @precondition(lambda self: self.able(holding))
+    @precondition(lambda self: self.able(is_holding))
     @rule(pick=picks, turns=many_turns, file=st.booleans(), told=st.booleans())
     def save(self, pick: int, turns: int, file: bool, told: bool) -> None:
         """A step of whoever believes that he holds the task, be he long superseded. A file comes with a result."""
-        actor, task_id, head = self.one(pick, holding)
-        until = self.shop.now + LEASE
+        actor, task_id, head = self.pick(pick, is_holding)
+        until = self.store.now + LEASE
         changes: dict[str, Any] = {"lease_end": until}
         if file:
             record = FileRecord(f"{len(head.files)}.txt", "text/plain", 1, "produced", "key")
@@ -115,109 +115,109 @@ class Store(Actors):
         if told:
             changes["task"] = with_status(head.task, TaskState.TASK_STATE_WORKING, "on it")
             changes["events"] = [status_event(changes["task"])]
-        spoken = self.speak(max(turns, int(file)))
-        saved = self.write(actor, head, self.shop.tasks.save(head, turns=spoken, **changes))
+        spoken = self.make_turns(max(turns, int(file)))
+        saved = self.write(actor, head, self.store.tasks.save(head, turns=spoken, **changes))
         if saved is not None:
-            truth = self.truths[task_id]
+            truth = self.expected[task_id]
             truth.turns += [turn.text for turn in spoken]
             truth.version, truth.files, truth.lease_end = truth.version + told, truth.files + file, until
             self.remember(actor, saved)
-        self.check(task_id)
+        self.check_task(task_id)
 
-    @precondition(lambda self: self.able(holding))
+    @precondition(lambda self: self.able(is_holding))
     @rule(pick=picks)
     def renew(self, pick: int) -> None:
-        actor, task_id, head = self.one(pick, holding)
-        until = self.shop.now + LEASE
-        renewed = self.write(actor, head, self.shop.tasks.renew(head, until))
+        actor, task_id, head = self.pick(pick, is_holding)
+        until = self.store.now + LEASE
+        renewed = self.write(actor, head, self.store.tasks.renew_lease(head, until))
         if renewed is not None:
-            self.truths[task_id].lease_end = until
+            self.expected[task_id].lease_end = until
             self.remember(actor, renewed)
-        self.check(task_id)
+        self.check_task(task_id)
 
-    @precondition(lambda self: self.able(holding))
+    @precondition(lambda self: self.able(is_holding))
     @rule(pick=picks, rest=st.sampled_from((0.0, 30.0)))
     def suspend(self, pick: int, rest: float) -> None:
-        actor, task_id, head = self.one(pick, holding)
-        until = self.shop.now + rest
-        left = self.write(actor, head, self.shop.tasks.save(head, held=False, lease_end=until))
+        actor, task_id, head = self.pick(pick, is_holding)
+        until = self.store.now + rest
+        left = self.write(actor, head, self.store.tasks.save(head, held=False, lease_end=until))
         if left is not None:
-            truth = self.truths[task_id]
+            truth = self.expected[task_id]
             truth.held, truth.lease_end = False, until
             self.remember(actor, left)
-        self.check(task_id)
+        self.check_task(task_id)
 
-    @precondition(lambda self: self.able(holding))
+    @precondition(lambda self: self.able(is_holding))
     @rule(pick=picks, ending=endings, turns=few_turns)
     def end(self, pick: int, ending: str, turns: int) -> None:
-        actor, task_id, head = self.one(pick, holding)
+        actor, task_id, head = self.pick(pick, is_holding)
         self.finish(actor, task_id, head, ending, turns)
 
-    @precondition(lambda self: self.able(running))
+    @precondition(lambda self: self.able(is_not_terminal))
     @rule(pick=picks)
     def cancel(self, pick: int) -> None:
         """Anybody may, whoever holds the task."""
-        actor, task_id, head = self.one(pick, running)
+        actor, task_id, head = self.pick(pick, is_not_terminal)
         self.finish(actor, task_id, head, "CANCELED", 0)
 
-    def finish(self, actor: str, task_id: str, head: Head, ending: str, turns: int) -> None:
+    def finish(self, actor: str, task_id: str, head: TaskRecord, ending: str, turns: int) -> None:
         task = with_status(head.task, state_number(ending), "so it ends")
-        spoken = self.speak(turns)
-        write = self.shop.tasks.save(head, turns=spoken, task=task, events=[status_event(task)], held=False)
+        spoken = self.make_turns(turns)
+        write = self.store.tasks.save(head, turns=spoken, task=task, events=[status_event(task)], held=False)
         ended = self.write(actor, head, write)
         if ended is not None:
-            truth = self.truths[task_id]
+            truth = self.expected[task_id]
             truth.turns += [turn.text for turn in spoken]
             truth.state, truth.held, truth.version = ending, False, truth.version + 1
             self.remember(actor, ended)
-        self.check(task_id)
+        self.check_task(task_id)
 
-    @precondition(lambda self: self.able(holding))
+    @precondition(lambda self: self.able(is_holding))
     @rule(pick=picks, first=st.sampled_from(("renew", "suspend", "save")), late=st.booleans())
     def race(self, pick: int, first: str, late: bool) -> None:
         """Another one knows what the holder knows, and is slower."""
-        actor, task_id, head = self.one(pick, holding)
+        actor, task_id, head = self.pick(pick, is_holding)
         other = next(name for name in ACTORS if name != actor)
-        found = self.shop.run(self.shop.tasks.read(OWNER, task_id))
-        if found is None or found.terminal:
+        found = self.store.run(self.store.tasks.read(OWNER, task_id))
+        if found is None or found.is_terminal:
             return
         self.remember(other, found)
-        self.shop.now += (LEASE + 1) * late
-        held = self.able(holding).index((actor, task_id, head))
+        self.store.now += (LEASE + 1) * late
+        held = self.candidates(is_holding).index((actor, task_id, head))
         if first == "renew":
             self.renew(held)
         elif first == "suspend":
             self.suspend(held, 0.0)
         else:
             self.save(held, 1, False, False)
-        if takeable(found, self.shop.now):
-            self.take(self.able(takeable).index((other, task_id, found)))
+        if is_takeable(found, self.store.now):
+            self.take(self.candidates(is_takeable).index((other, task_id, found)))
         else:
-            self.cancel(self.able(running).index((other, task_id, found)))
+            self.cancel(self.candidates(is_not_terminal).index((other, task_id, found)))
 
-    @precondition(lambda self: self.able(waiting))
+    @precondition(lambda self: self.able(is_waiting))
     @rule(pick=picks, message_id=message_ids)
     def follow_up(self, pick: int, message_id: str) -> None:
-        actor, task_id, head = self.one(pick, waiting)
+        actor, task_id, head = self.pick(pick, is_waiting)
         task = with_status(head.task, TaskState.TASK_STATE_SUBMITTED)
-        spoken = self.speak(1)
+        spoken = self.make_turns(1)
         record = MessageRecord(message_id, task_id, "digest")
-        write = self.shop.tasks.save(
-            head, turns=spoken, messages=[record], task=task, events=[status_event(task)], lease_end=self.shop.now
+        write = self.store.tasks.save(
+            head, turns=spoken, messages=[record], task=task, events=[status_event(task)], lease_end=self.store.now
         )
-        done = self.write(actor, head, write, also=not self.known(message_id))
+        done = self.write(actor, head, write, also=not self.is_known_message(message_id))
         if done is not None:
-            truth = self.truths[task_id]
+            truth = self.expected[task_id]
             truth.turns += [spoken[0].text]
-            truth.state, truth.version, truth.lease_end = "SUBMITTED", truth.version + 1, self.shop.now
+            truth.state, truth.version, truth.lease_end = "SUBMITTED", truth.version + 1, self.store.now
             self.messages[message_id] = (task_id, truth.expires)
             self.remember(actor, done)
-        self.check(task_id)
+        self.check_task(task_id)
 
     @precondition(lambda self: self.truths)
     @rule(seconds=st.sampled_from((1.0, 31.0, 91.0, 91.0, 700.0)), sweep=st.booleans())
     def pass_time(self, seconds: float, sweep: bool) -> None:
-        self.shop.now += seconds
+        self.store.now += seconds
         if sweep:
             self.sweep()
 
@@ -225,19 +225,19 @@ class Store(Actors):
     @rule(deleted=st.booleans())
     def expire(self, deleted: bool) -> None:
         """All that there is; whether the table is quick to delete it or not."""
-        self.shop.now += DAYS * 24 * 3600
+        self.store.now += RETENTION_DAYS * 24 * 3600
         if deleted:
-            self.shop.clean()
-            for truth in self.truths.values():
-                truth.gone = True
-            self.seen = {who: seen for who, seen in self.seen.items() if who[0] == ACTORS[0]}  # one will try
+            self.store.delete_expired()
+            for truth in self.expected.values():
+                truth.deleted = True
+            self.last_read = {who: seen for who, seen in self.last_read.items() if who[0] == ACTORS[0]}  # one will try
 
 
 @pytest.fixture(autouse=True, scope="module")
 def closing_time() -> Iterator[None]:
     yield
-    the_shop().close()
-    the_shop.cache_clear()
+    shared_store().close()
+    shared_store.cache_clear()
 
 
 TestStore = pytest.mark.timeout(120)(Store.TestCase)

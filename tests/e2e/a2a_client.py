@@ -34,7 +34,7 @@ ENDED = {
 
 
 @dataclass(frozen=True)
-class Caller:
+class AgentClient:
     """`url` is the agent's public address; `endpoint` is where the emulator answers for it."""
 
     endpoint: str

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from a2a.types import Part
 
-from e2e.a2a_client import Caller, csv
+from e2e.a2a_client import AgentClient, csv
 from e2e.deployment import Account
 from e2e.emulator.process import ROOT, emulator
-from e2e.steps_agent import Steps, deploy_steps
+from e2e.steps_agent import StepsAgent, deploy_steps
 
 FOLDER = ROOT / ".e2e"
 CODE = "../functions/analyst"
@@ -38,13 +38,13 @@ def application(account: Account) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def analyst(account: Account, application: dict[str, str]) -> Caller:
-    return Caller(account.endpoint, application["AnalystUrl"], account.token(application["AnalystTokenSecretArn"]))
+def analyst(account: Account, application: dict[str, str]) -> AgentClient:
+    return AgentClient(account.endpoint, application["AnalystUrl"], account.token(application["AnalystTokenSecretArn"]))
 
 
 @pytest.fixture(scope="session")
-def librarian(account: Account, application: dict[str, str]) -> Caller:
-    return Caller(account.endpoint, application["LibrarianUrl"], account.token(application["LibrarianTokenSecretArn"]))
+def librarian(account: Account, application: dict[str, str]) -> AgentClient:
+    return AgentClient(account.endpoint, application["LibrarianUrl"], account.token(application["LibrarianTokenSecretArn"]))
 
 
 @pytest.fixture(scope="session")
@@ -55,12 +55,12 @@ def storage(account: Account) -> str:
 
 
 @pytest.fixture(scope="session")
-def slow_analyst(account: Account, storage: str) -> Caller:
+def slow_analyst(account: Account, storage: str) -> AgentClient:
     """An agent deployed alone. One run of it has 8 seconds, a request 6."""
     parameters = {"AgentName": "analyst", "CodeUri": CODE, "Model": "demo", "Timeout": "10", "RequestSeconds": "8"}
     outputs = account.deploy(account.build("infra/agent.yaml", "slow", **parameters), "slow", **parameters)
     account.set_variable(outputs["FunctionName"], "DEMO_PAUSE", str(PAUSE))
-    return Caller(account.endpoint, outputs["Url"], account.token(outputs["TokenSecretArn"]))
+    return AgentClient(account.endpoint, outputs["Url"], account.token(outputs["TokenSecretArn"]))
 
 
 @pytest.fixture(scope="session")
@@ -71,20 +71,20 @@ def steps_package(account: Account) -> Path:
 
 
 @pytest.fixture(scope="session")
-def steps(account: Account, storage: str, steps_package: Path) -> Steps:
+def steps(account: Account, storage: str, steps_package: Path) -> StepsAgent:
     """One whose invocations end after 10 seconds, and whose continuations may fail twice."""
     limits = {"Timeout": "10", "RequestSeconds": "8", "MaxReceives": "2", "Streaming": "true"}
     return deploy_steps(account, storage, steps_package, "steps", **limits)
 
 
 @pytest.fixture(scope="session")
-def patient_steps(account: Account, storage: str, steps_package: Path) -> Steps:
+def patient_steps(account: Account, storage: str, steps_package: Path) -> StepsAgent:
     """One whose invocations may take 15 minutes, as the template has it."""
     return deploy_steps(account, storage, steps_package, "patient-steps", Streaming="true")
 
 
 @pytest.fixture(scope="session")
-def published_steps(account: Account, storage: str, steps_package: Path) -> Steps:
+def published_steps(account: Account, storage: str, steps_package: Path) -> StepsAgent:
     """One that is made from snapshots, as far as the emulator goes: events take the alias of a version."""
     return deploy_steps(account, storage, steps_package, "published-steps", SnapStart="PublishedVersions")
 

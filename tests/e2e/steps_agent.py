@@ -11,7 +11,7 @@ from typing import Any
 
 from a2a.types import Task
 
-from e2e.a2a_client import Caller
+from e2e.a2a_client import AgentClient
 from e2e.deployment import Account
 
 PAUSE = 1.2
@@ -19,7 +19,7 @@ PAUSE = 1.2
 
 
 @dataclass(frozen=True)
-class Mark:
+class RecordedStep:
     """What a tool did, such as "mark-7" for the seventh step, and when, in seconds since 1970."""
 
     what: str
@@ -27,23 +27,23 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Steps:
+class StepsAgent:
     """`storage` is the storage stack's name, `outputs` are those of the agent's own stack."""
 
     account: Account
     storage: str
     outputs: dict[str, str]
-    caller: Caller
+    caller: AgentClient
 
-    def marks(self, task: Task) -> list[Mark]:
+    def marks(self, task: Task) -> list[RecordedStep]:
         """One for each time that a tool really ran, in that order."""
         bucket = self.account.exported(f"{self.storage}-bucket")
         prefix = f"steps/marks/{task.id}/"
         pages = self.account.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
         names = [item["Key"].removeprefix(prefix).split() for page in pages for item in page.get("Contents", [])]
-        return sorted((Mark(what, float(at)) for at, what, _ in names), key=lambda mark: mark.at)
+        return sorted((RecordedStep(what, float(at)) for at, what, _ in names), key=lambda mark: mark.at)
 
-    def did(self, task: Task) -> list[str]:
+    def steps_done(self, task: Task) -> list[str]:
         return [mark.what for mark in self.marks(task)]
 
     def runs(self, task: Task) -> int:
@@ -78,13 +78,13 @@ class Steps:
         found: dict[str, str] = answer["Attributes"]
         return found
 
-    def letters(self) -> int:
+    def dead_letters(self) -> int:
         """Messages in the dead-letter queue, those that somebody looks at included."""
         attributes = self.queue("DeadLettersUrl")
         counts = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
         return sum(int(attributes[count]) for count in counts)
 
-    def letter(self) -> dict[str, Any]:
+    def dead_letter(self) -> dict[str, Any]:
         """The one message in the dead-letter queue. The look takes nothing away."""
         url = self.outputs["DeadLettersUrl"]
         queues = self.account.client("sqs")
@@ -94,12 +94,12 @@ class Steps:
         return found
 
 
-def deploy_steps(account: Account, storage: str, built: Path, stack: str, **parameters: str) -> Steps:
+def deploy_steps(account: Account, storage: str, built: Path, stack: str, **parameters: str) -> StepsAgent:
     parameters |= {"AgentName": "steps", "CodeUri": "built", "Model": "steps", "StorageStack": storage}
     outputs = account.deploy(built, stack, **parameters)
     account.set_variable(outputs["FunctionName"], "STEPS_PAUSE", str(PAUSE))
-    caller = Caller(account.endpoint, outputs["Url"], account.token(outputs["TokenSecretArn"]))
-    return Steps(account, storage, outputs, caller)
+    caller = AgentClient(account.endpoint, outputs["Url"], account.token(outputs["TokenSecretArn"]))
+    return StepsAgent(account, storage, outputs, caller)
 
 
 def eventually(holds: Callable[[], bool], seconds: float) -> None:

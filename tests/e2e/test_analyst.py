@@ -9,34 +9,34 @@ import httpx
 import pytest
 from a2a.types import Part, Task, TaskState
 
-from e2e.a2a_client import Caller, said
+from e2e.a2a_client import AgentClient, said
 from e2e.conftest import QUESTION
 from e2e.deployment import Account
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds and deploys
 
 
-def test_the_card_is_public_and_names_the_address_it_was_read_at(analyst: Caller) -> None:
-    card = Caller(analyst.endpoint, analyst.url).card()
+def test_the_card_is_public_and_names_the_address_it_was_read_at(analyst: AgentClient) -> None:
+    card = AgentClient(analyst.endpoint, analyst.url).card()
     assert card.name == "analyst"
     assert {interface.url.rstrip("/") for interface in card.supported_interfaces} == {analyst.url}
     assert "bearer" in card.security_schemes
 
 
-def test_a_deployment_with_no_model_is_refused(account: Account, analyst: Caller) -> None:
+def test_a_deployment_with_no_model_is_refused(account: Account, analyst: AgentClient) -> None:
     with pytest.raises(RuntimeError, match="AnalystModel"):
         account.deploy(account.built("root"), "no-model")
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_a_request_without_the_token_is_refused(analyst: Caller, token: str) -> None:
+def test_a_request_without_the_token_is_refused(analyst: AgentClient, token: str) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}})
-    answer = Caller(analyst.endpoint, analyst.url, token).post(body)
+    answer = AgentClient(analyst.endpoint, analyst.url, token).post(body)
     assert answer.status_code == 401
     assert analyst.post(body).status_code == 200
 
 
-def test_a_blocking_send_with_a_table_brings_the_report(analyst: Caller, penguins: Part) -> None:
+def test_a_blocking_send_with_a_table_brings_the_report(analyst: AgentClient, penguins: Part) -> None:
     task = analyst.send(QUESTION, penguins)
     task = analyst.wait(task, 60)  # a cold start may use up the request's time: then the queue ends the task
     assert task.status.state == TaskState.TASK_STATE_COMPLETED, said(task)
@@ -50,7 +50,7 @@ def test_a_blocking_send_with_a_table_brings_the_report(analyst: Caller, penguin
         assert species in report
 
 
-def test_a_non_blocking_send_answers_at_once_and_ends_through_the_queue(analyst: Caller, penguins: Part) -> None:
+def test_a_non_blocking_send_answers_at_once_and_ends_through_the_queue(analyst: AgentClient, penguins: Part) -> None:
     task = analyst.send(QUESTION, penguins, wait=False)
     assert task.status.state in {TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING}
     assert not task.artifacts

@@ -7,7 +7,7 @@ import time
 import pytest
 from a2a.types import Part, TaskState
 
-from e2e.a2a_client import Caller
+from e2e.a2a_client import AgentClient
 from e2e.conftest import QUESTION
 from e2e.deployment import Account
 
@@ -17,7 +17,7 @@ WORKING = TaskState.TASK_STATE_WORKING
 
 
 def test_a_task_goes_on_through_as_many_invocations_as_it_needs(
-    slow_analyst: Caller, account: Account, penguins: Part
+    slow_analyst: AgentClient, account: Account, penguins: Part
 ) -> None:
     begun = time.monotonic()
     task = slow_analyst.send(QUESTION, penguins)
@@ -29,7 +29,7 @@ def test_a_task_goes_on_through_as_many_invocations_as_it_needs(
     assert account.runs("agentfn-storage", task.id) >= 3
 
 
-def test_a_running_task_can_be_cancelled_and_stays_so(slow_analyst: Caller, account: Account, penguins: Part) -> None:
+def test_a_running_task_can_be_cancelled_and_stays_so(slow_analyst: AgentClient, account: Account, penguins: Part) -> None:
     task = slow_analyst.send(QUESTION, penguins, wait=False)
     task = slow_analyst.wait(task, 60, lambda task: task.status.state == WORKING)
     assert slow_analyst.cancel(task).status.state == TaskState.TASK_STATE_CANCELED

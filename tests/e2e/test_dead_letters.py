@@ -8,14 +8,14 @@ import pytest
 from a2a.types import TaskState
 
 from e2e.a2a_client import said
-from e2e.steps_agent import Steps, eventually
+from e2e.steps_agent import StepsAgent, eventually
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds and deploys
 
 MAX_RECEIVES = 2
 
 
-def test_every_five_minutes_the_schedule_calls_for_a_sweep(steps: Steps) -> None:
+def test_every_five_minutes_the_schedule_calls_for_a_sweep(steps: StepsAgent) -> None:
     rule, target = steps.rule(), steps.target()
     assert (rule["State"], rule["ScheduleExpression"]) == ("ENABLED", "rate(5 minutes)")
     assert json.loads(target["Input"]) == {"agentfn": "sweep"}
@@ -25,12 +25,12 @@ def test_every_five_minutes_the_schedule_calls_for_a_sweep(steps: Steps) -> None
     assert steps.sweep() == {"ended": 0, "resumed": 0}
 
 
-def test_a_task_whose_every_run_dies_fails_and_its_message_is_kept_as_a_dead_letter(steps: Steps) -> None:
+def test_a_task_whose_every_run_dies_fails_and_its_message_is_kept_as_a_dead_letter(steps: StepsAgent) -> None:
     redrive = json.loads(steps.queue("QueueUrl")["RedrivePolicy"])
     assert int(redrive["maxReceiveCount"]) == MAX_RECEIVES
     task = steps.caller.send("die_again", wait=False)
-    eventually(lambda: steps.letters() == 1, 120)
-    letter = steps.letter()
+    eventually(lambda: steps.dead_letters() == 1, 120)
+    letter = steps.dead_letter()
     assert json.loads(letter["Body"])["task"] == task.id
     assert letter["Attributes"]["DeadLetterQueueSourceArn"] == steps.queue("QueueUrl")["QueueArn"]
     assert int(letter["Attributes"]["ApproximateReceiveCount"]) >= MAX_RECEIVES
@@ -40,6 +40,6 @@ def test_a_task_whose_every_run_dies_fails_and_its_message_is_kept_as_a_dead_let
     task = steps.caller.get(task)
     assert task.status.state == TaskState.TASK_STATE_FAILED
     assert "dead-letter queue" in said(task)
-    assert steps.letters() == 1
+    assert steps.dead_letters() == 1
     assert steps.runs(task) == runs >= MAX_RECEIVES
     assert steps.sweep() == {"ended": 0, "resumed": 0}  # the letter stays, and is of no more consequence

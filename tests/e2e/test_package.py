@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from e2e.a2a_client import Caller
+from e2e.a2a_client import AgentClient
 from e2e.emulator.process import ROOT
 from e2e.runtime_emulator import Package
-from provider_stubs.clients import AWS, KEY, NAMES
-from provider_stubs.script import DIALECTS, Dialect, Line, calls, fails, says
-from provider_stubs.server import Provider
+from provider_stubs.clients import AWS_ENVIRONMENT, API_KEY, MODEL_NAMES
+from provider_stubs.script import DIALECTS, Dialect, ScriptEntry, calls, fails, says
+from provider_stubs.server import StubProvider
 
 pytestmark = [pytest.mark.timeout(900)]
 
@@ -29,7 +29,7 @@ IMPORTS = (
 
 
 @pytest.fixture
-def package(analyst: Caller) -> Package:
+def package(analyst: AgentClient) -> Package:
     """The folders that the deployed function and its layer were made from."""
     built = ROOT / ".e2e" / "build" / "root" / "Analyst"
     return Package(built / "Function", built / "Dependencies")
@@ -116,11 +116,11 @@ asyncio.run(main())
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_pruned_litellm_speaks_every_dialect(package: Package, dialect: Dialect) -> None:
     look = calls(("call_1", "look", {}))
-    lines: list[Line] = [says("In France."), look, says("In France."), look, fails(429), fails(401)]
+    lines: list[ScriptEntry] = [says("In France."), look, says("In France."), look, fails(429), fails(401)]
     code = Path(__file__).with_name("asking.py").read_text()
-    with Provider(*lines) as provider:
-        key = "" if dialect == "bedrock" else KEY
-        told = json.loads(run(package, code, NAMES[dialect], getattr(provider, dialect), key, **AWS))
+    with StubProvider(*lines) as provider:
+        key = "" if dialect == "bedrock" else API_KEY
+        told = json.loads(run(package, code, MODEL_NAMES[dialect], getattr(provider, dialect), key, **AWS_ENVIRONMENT))
         assert provider.refusals == []
     assert told == {
         "texts": ["In France.", "", "In France.", ""],

@@ -13,7 +13,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from e2e.a2a_client import Caller
+from e2e.a2a_client import AgentClient
 from e2e.deployment import Account
 from e2e.emulator.process import REGION
 
@@ -23,7 +23,7 @@ ClientMaker = Callable[[str], Any]
 
 
 @pytest.fixture(scope="module")
-def as_agent(account: Account, analyst: Caller) -> ClientMaker:
+def as_agent(account: Account, analyst: AgentClient) -> ClientMaker:
     """Clients with the role's own policy. Only Lambda may take the role itself, so a user is given a copy."""
     iam = account.client("iam")
     names = [role["RoleName"] for role in iam.list_roles()["Roles"]]
@@ -37,7 +37,7 @@ def as_agent(account: Account, analyst: Caller) -> ClientMaker:
 
 
 @pytest.fixture(scope="module")
-def storage(account: Account, analyst: Caller) -> dict[str, str]:
+def storage(account: Account, analyst: AgentClient) -> dict[str, str]:
     return account.outputs("agentfn")
 
 

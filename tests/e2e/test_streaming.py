@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 from a2a.types import TaskState
 
-from e2e.a2a_client import Caller, said
+from e2e.a2a_client import AgentClient, said
 from e2e.deployment import Account
-from e2e.steps_agent import PAUSE, Steps
+from e2e.steps_agent import PAUSE, StepsAgent
 
 pytestmark = pytest.mark.timeout(900)  # the first test builds and deploys
 
 
-def test_the_first_event_comes_well_before_the_last(patient_steps: Steps, tell: Callable[[str], None]) -> None:
+def test_the_first_event_comes_well_before_the_last(patient_steps: StepsAgent, tell: Callable[[str], None]) -> None:
     assert patient_steps.caller.card().capabilities.streaming
     events = patient_steps.caller.stream("mark mark mark")
     (first, begun), (last, ended) = events[0], events[-1]
@@ -24,26 +24,26 @@ def test_the_first_event_comes_well_before_the_last(patient_steps: Steps, tell: 
     tell(f"{len(events)} events in {last - first:.1f} s")
 
 
-def test_an_agent_that_streams_answers_all_else_as_before(patient_steps: Steps) -> None:
+def test_an_agent_that_streams_answers_all_else_as_before(patient_steps: StepsAgent) -> None:
     task = patient_steps.caller.send("mark mark")
     assert said(task) == "marked 1\nmarked 2"
     assert patient_steps.caller.get(task).id == task.id
     assert set(patient_steps.sweep()) == {"ended", "resumed"}
 
 
-def test_a_stream_ends_with_its_invocation_and_the_task_goes_on(steps: Steps) -> None:
+def test_a_stream_ends_with_its_invocation_and_the_task_goes_on(steps: StepsAgent) -> None:
     events = steps.caller.stream(" ".join(["mark"] * 8))
     task = events[0][1].task
     assert not any(event.status_update.status.state == TaskState.TASK_STATE_COMPLETED for _, event in events)
     assert steps.caller.wait(task, 120).status.state == TaskState.TASK_STATE_COMPLETED
-    assert steps.did(task) == [f"mark-{number}" for number in range(1, 9)]
+    assert steps.steps_done(task) == [f"mark-{number}" for number in range(1, 9)]
 
 
-def test_an_agent_without_streaming_says_so(analyst: Caller) -> None:
+def test_an_agent_without_streaming_says_so(analyst: AgentClient) -> None:
     assert not analyst.card().capabilities.streaming
 
 
-def test_events_take_the_version_that_was_published(published_steps: Steps, account: Account) -> None:
+def test_events_take_the_version_that_was_published(published_steps: StepsAgent, account: Account) -> None:
     name, functions = published_steps.outputs["FunctionName"], account.client("lambda")
     alias = functions.get_alias(FunctionName=name, Name="live")
     assert alias["FunctionVersion"].isdigit()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentfn.event_sources.api_gateway import NO_JSON, address, is_http, is_queue, settled
+from agentfn.event_sources.api_gateway import INVALID_JSON, base_url, is_api_gateway_event, is_sqs_event, normalize_event
 from agentfn.testing import http_event, queue_event, rest_event
 
 REST = "abc.execute-api.eu-west-1.amazonaws.com"
@@ -29,7 +29,7 @@ def path_of(event: dict[str, Any]) -> str:
 def test_the_agents_path_has_no_stage_wherever_the_api_puts_it(make: Any, stage: str, path: str) -> None:
     if make is http_event and stage == "$default" and path.startswith("/$default"):
         return
-    assert path_of(settled(make("GET", path, stage=stage), "")) == path
+    assert path_of(normalize_event(make("GET", path, stage=stage), "")) == path
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -47,7 +47,7 @@ def test_the_agents_path_has_no_stage_wherever_the_api_puts_it(make: Any, stage:
 )
 def test_a_base_path_is_taken_off_and_so_is_a_last_slash(make: Any, path: str, own: str) -> None:
     event = make("GET", path, stage="$default", domain="api.example.com")
-    assert path_of(settled(event, "/agents/pdf")) == own
+    assert path_of(normalize_event(event, "/agents/pdf")) == own
 
 
 @pytest.mark.parametrize(
@@ -62,23 +62,23 @@ def test_a_base_path_is_taken_off_and_so_is_a_last_slash(make: Any, path: str, o
     ],
 )
 def test_callers_are_told_the_url_that_they_reach(event: Any, public: str | None, base: str, url: str) -> None:
-    assert address(event, public, base) == url
+    assert base_url(event, public, base) == url
 
 
 def test_without_a_domain_the_host_that_was_asked_for_is_it() -> None:
     event = rest_event("GET", "/", headers={"HOST": "laptop:3000"})
     del event["requestContext"]["domainName"]
     event["headers"].pop("Host")
-    assert address(event, None, "") == "https://laptop:3000"
+    assert base_url(event, None, "") == "https://laptop:3000"
     event["headers"] = None
-    assert address(event, None, "") == "https://localhost"
+    assert base_url(event, None, "") == "https://localhost"
 
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_base64_body_is_the_same_as_a_plain_one(make: Any) -> None:
     plain = json.dumps({"text": "é"})
-    assert settled(make("POST", "/", plain), "")["body"] == plain
-    event = settled(make("POST", "/", plain.encode()), "")
+    assert normalize_event(make("POST", "/", plain), "")["body"] == plain
+    event = normalize_event(make("POST", "/", plain.encode()), "")
     assert (event["body"], event["isBase64Encoded"]) == (plain, False)
 
 
@@ -86,21 +86,21 @@ def test_a_base64_body_is_the_same_as_a_plain_one(make: Any) -> None:
 @pytest.mark.parametrize("body", ["%%%", "abc", "é", base64.b64encode(b"\xff\xfe").decode(), "{}"])
 def test_a_body_that_is_not_what_it_says_is_no_json_and_no_crash(make: Any, body: str) -> None:
     event = {**make("POST", "/"), "body": body, "isBase64Encoded": True}
-    assert settled(event, "")["body"] == NO_JSON
+    assert normalize_event(event, "")["body"] == INVALID_JSON
     with pytest.raises(ValueError, match="Expecting value"):
-        json.loads(NO_JSON)
+        json.loads(INVALID_JSON)
 
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("body", [None, ""])
 def test_no_body_is_an_empty_one(make: Any, body: str | None) -> None:
-    assert settled({**make("POST", "/"), "body": body, "isBase64Encoded": True}, "")["body"] == ""
+    assert normalize_event({**make("POST", "/"), "body": body, "isBase64Encoded": True}, "")["body"] == ""
 
 
 def test_the_event_that_came_is_not_changed() -> None:
     event = http_event("POST", "/x/", b"{}", stage="prod")
     before = json.dumps(event)
-    settled(event, "/x")
+    normalize_event(event, "/x")
     assert json.dumps(event) == before
 
 
@@ -120,7 +120,7 @@ SHAPES = [
 
 @pytest.mark.parametrize(("event", "http", "queue"), SHAPES)
 def test_doors_are_told_apart_by_the_events_shape(event: Any, http: bool, queue: bool) -> None:
-    assert (is_http(event), is_queue(event)) == (http, queue)
+    assert (is_api_gateway_event(event), is_sqs_event(event)) == (http, queue)
 
 
 SEGMENTS = st.text(st.characters(exclude_characters="\r\n"), max_size=12)
@@ -139,10 +139,10 @@ def test_no_path_and_no_body_breaks_it(
 ) -> None:
     event = make("POST", path, body, stage=stage)
     event["isBase64Encoded"] = flagged
-    once = settled(event, base)
+    once = normalize_event(event, base)
     own = path_of(once)
     assert own.startswith("/")
     assert own == "/" or not own.endswith("/")
     assert isinstance(once["body"], str | None)
-    assert address(event, None, base).startswith("https://")
+    assert base_url(event, None, base).startswith("https://")
     json.dumps(once)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, http_event, rest_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event, rest_event
 from agentfn.testing.stage import headers_of
 
 CARD = "/.well-known/agent-card.json"
@@ -14,7 +14,7 @@ DOMAIN = "abc.execute-api.eu-west-1.amazonaws.com"
 
 
 def call(stage: Stage, event: dict[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = stage.handler(event, LambdaContext(30))
+    answer: dict[str, Any] = stage.handler(event, LocalLambdaContext(30))
     return answer
 
 
@@ -116,9 +116,9 @@ def test_vendor_json_leaves_as_text(play: Any) -> None:
 def test_vendor_json_is_text_whatever_route_gives_it(play: Any, media_type: str) -> None:
     from mangum.handlers.utils import handle_base64_response_body
 
-    from agentfn.lambda_handler import JSON_TYPES
+    from agentfn.lambda_handler import A2A_JSON_TYPES
 
-    body, encoded = handle_base64_response_body(b"{}", {"content-type": media_type}, JSON_TYPES)
+    body, encoded = handle_base64_response_body(b"{}", {"content-type": media_type}, A2A_JSON_TYPES)
     assert (body, encoded) == ("{}", False)
 
 

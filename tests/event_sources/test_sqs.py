@@ -4,9 +4,9 @@ import json
 import time
 from typing import Any
 
-from agentfn.bootstrap import client
-from agentfn.testing import LambdaContext, ScriptedModel, calls, pause, queue_event
-from conftest import Ledger, state_of, text_of
+from agentfn.bootstrap import aws_client
+from agentfn.testing import LocalLambdaContext, ScriptedModel, calls, pause, queue_event
+from conftest import SideEffects, task_state, status_text
 
 
 def body(task_id: str, *, version: int = 1, sent: float | None = None) -> str:
@@ -14,7 +14,7 @@ def body(task_id: str, *, version: int = 1, sent: float | None = None) -> str:
     return json.dumps({"owner": "alice", "task": task_id, "version": version, "sent": when})
 
 
-def test_a_message_delivered_twice_and_once_more_does_its_work_once(play: Any, ledger: Ledger) -> None:
+def test_a_message_delivered_twice_and_once_more_does_its_work_once(play: Any, ledger: SideEffects) -> None:
     stage = play(ScriptedModel(calls("book", seat=1), "Booked."))
     task = stage.send("Book!", wait=False)
     [message] = stage.receive()
@@ -22,19 +22,19 @@ def test_a_message_delivered_twice_and_once_more_does_its_work_once(play: Any, l
         stage.deliver(message)
     done = stage.get(task["id"])
     assert ledger.entries == ["book 1"]
-    assert (state_of(done), text_of(done)) == ("completed", "Booked.")
+    assert (task_state(done), status_text(done)) == ("completed", "Booked.")
 
 
 def test_a_message_for_a_task_that_never_came_to_be_is_dropped_when_it_is_old(play: Any) -> None:
     stage = play(ScriptedModel())
     old = {"MessageId": "m", "ReceiptHandle": "r", "Body": body("none", sent=time.time() - 100)}
-    assert stage.handler(queue_event(old), LambdaContext(60)) == {"batchItemFailures": []}
+    assert stage.handler(queue_event(old), LocalLambdaContext(60)) == {"batchItemFailures": []}
     assert stage.calls["SendMessage"] == 0
 
 
 def test_a_message_that_is_faster_than_its_task_comes_again(play: Any) -> None:
     stage = play(ScriptedModel())
-    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body("none"))
+    aws_client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body("none"))
     [message] = stage.receive()
     stage.calls.clear()
     stage.deliver(message)
@@ -44,12 +44,12 @@ def test_a_message_that_is_faster_than_its_task_comes_again(play: Any) -> None:
 def test_a_message_that_is_faster_than_the_follow_up_it_is_for_comes_again(play: Any) -> None:
     stage = play(ScriptedModel(calls("ask_user", question="Which city?")))
     task = stage.send("Weather?")
-    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=3))
+    aws_client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=3))
     [message] = stage.receive()
     stage.calls.clear()
     stage.deliver(message)
     assert stage.calls["SendMessage"] == 1
-    client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=2))
+    aws_client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=2))
     [message] = stage.receive()
     stage.calls.clear()
     stage.deliver(message)
@@ -68,7 +68,7 @@ def test_a_message_that_is_no_continuation_is_dropped(play: Any) -> None:
         '{"owner": "a", "task": "b", "version": "c", "sent": 0}',
     ]
     messages = [{"MessageId": f"m{n}", "ReceiptHandle": "r", "Body": body} for n, body in enumerate(bodies)]
-    assert stage.handler(queue_event(*messages), LambdaContext(60)) == {"batchItemFailures": []}
+    assert stage.handler(queue_event(*messages), LocalLambdaContext(60)) == {"batchItemFailures": []}
 
 
 def test_a_message_that_meets_a_lease_waits_until_it_ends(play: Any) -> None:
@@ -76,7 +76,7 @@ def test_a_message_that_meets_a_lease_waits_until_it_ends(play: Any) -> None:
     task = stage.send("Hi!", wait=False)
     [message] = stage.receive()
     # A run that died while it held the task: its process is gone, its lease is not.
-    client("dynamodb").update_item(
+    aws_client("dynamodb").update_item(
         TableName=stage.resources.table,
         Key={"pk": {"S": f"clerk#alice#{task['id']}"}, "sk": {"S": "head"}},
         UpdateExpression="SET held = :yes, lease_end = :later",
@@ -102,8 +102,8 @@ def test_a_task_that_keeps_getting_nowhere_ends_and_says_why(play: Any) -> None:
     task = stage.send("Hi!", wait=False)
     stage.pump(seconds=2.2)
     ended = stage.get(task["id"])
-    assert state_of(ended) == "failed"
-    assert "2 runs in a row ended without finishing a step" in text_of(ended)
+    assert task_state(ended) == "failed"
+    assert "2 runs in a row ended without finishing a step" in status_text(ended)
 
 
 def test_a_task_has_no_more_runs_than_allowed(play: Any) -> None:
@@ -112,5 +112,5 @@ def test_a_task_has_no_more_runs_than_allowed(play: Any) -> None:
     task = stage.send("Hi!", wait=False)
     stage.pump(seconds=3.0)
     ended = stage.get(task["id"])
-    assert state_of(ended) == "failed"
-    assert "stopped after 3 runs" in text_of(ended)
+    assert task_state(ended) == "failed"
+    assert "stopped after 3 runs" in status_text(ended)

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from agentfn import Settings
-from agentfn.errors import FileRefused
+from agentfn.errors import FileRejected
 from agentfn.files import Fetcher
-from support.raw_http_server import Listener, answer, redirect
-from support.resolvers import always
+from support.raw_http_server import RawHttpServer, http_response, redirect_response
+from support.resolvers import resolver_to
 
 Context = Callable[[], ssl.SSLContext]
 
@@ -63,8 +63,8 @@ def test_the_certificate_is_that_of_the_name_and_the_server_is_told_the_name(
 ) -> None:
     told: list[str | None] = []
     server_tls.sni_callback = lambda _, name, __: told.append(name)
-    fetcher = Fetcher(30, loopback=True, resolver=always("127.0.0.1"), tls=tls)
-    with Listener(answer(b"secret"), tls=server_tls) as server:
+    fetcher = Fetcher(30, allow_loopback=True, resolver=resolver_to("127.0.0.1"), tls_context=tls)
+    with RawHttpServer(http_response(b"secret"), tls=server_tls) as server:
         found = asyncio.run(fetcher.fetch(f"https://files.test:{server.port}/a", 100))
         assert found.content == b"secret"
         assert server.header("host") == f"files.test:{server.port}"
@@ -75,43 +75,43 @@ def test_the_certificate_is_that_of_the_name_and_the_server_is_told_the_name(
 
 def test_a_certificate_for_another_name_is_refused(server_tls: ssl.SSLContext, tls: Context) -> None:
     """Even for the address's own name: who can turn a name to his address has no certificate for it."""
-    fetcher = Fetcher(30, loopback=True, resolver=always("127.0.0.1"), tls=tls)
-    with Listener(answer(b"secret"), tls=server_tls) as server:
-        with pytest.raises(FileRefused, match="cannot be reached"):
+    fetcher = Fetcher(30, allow_loopback=True, resolver=resolver_to("127.0.0.1"), tls_context=tls)
+    with RawHttpServer(http_response(b"secret"), tls=server_tls) as server:
+        with pytest.raises(FileRejected, match="cannot be reached"):
             asyncio.run(fetcher.fetch(f"https://other.test:{server.port}/a", 100))
         assert server.heads == []
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(server_tls: ssl.SSLContext) -> None:
-    fetcher = Fetcher(30, loopback=True, resolver=always("127.0.0.1"))
-    with Listener(answer(b"secret"), tls=server_tls) as server:
-        with pytest.raises(FileRefused, match="cannot be reached"):
+    fetcher = Fetcher(30, allow_loopback=True, resolver=resolver_to("127.0.0.1"))
+    with RawHttpServer(http_response(b"secret"), tls=server_tls) as server:
+        with pytest.raises(FileRejected, match="cannot be reached"):
             asyncio.run(fetcher.post(f"https://files.test:{server.port}/a", b"{}", {"Authorization": "secret"}))
         assert server.heads == []
 
 
 def test_from_https_it_does_not_go_on_to_http(server_tls: ssl.SSLContext, tls: Context) -> None:
-    fetcher = Fetcher(30, loopback=True, resolver=always("127.0.0.1"), tls=tls)
-    with Listener(answer(b"plain")) as plain, Listener(redirect(plain.url), tls=server_tls) as secure:
-        with pytest.raises(FileRefused, match="from https to http"):
+    fetcher = Fetcher(30, allow_loopback=True, resolver=resolver_to("127.0.0.1"), tls_context=tls)
+    with RawHttpServer(http_response(b"plain")) as plain, RawHttpServer(redirect_response(plain.url), tls=server_tls) as secure:
+        with pytest.raises(FileRejected, match="from https to http"):
             asyncio.run(fetcher.fetch(f"https://files.test:{secure.port}/a", 100))
         assert plain.connections == 0
-        plain.answer = redirect(f"https://files.test:{secure.port}/b")
-        secure.answer = answer(b"secure")
+        plain.answer = redirect_response(f"https://files.test:{secure.port}/b")
+        secure.answer = http_response(b"secure")
         assert asyncio.run(fetcher.fetch(plain.url, 100)).content == b"secure"
 
 
 def test_an_ipv6_address_has_its_brackets_in_the_host_header() -> None:
-    with Listener(answer(b"six"), "::1") as server:
-        assert asyncio.run(Fetcher(30, loopback=True).fetch(f"http://[0::1]:{server.port}/", 100)).content == b"six"
+    with RawHttpServer(http_response(b"six"), "::1") as server:
+        assert asyncio.run(Fetcher(30, allow_loopback=True).fetch(f"http://[0::1]:{server.port}/", 100)).content == b"six"
         assert server.header("host") == f"[::1]:{server.port}"
 
 
 def test_the_settings_make_the_fetcher() -> None:
     here = Settings(table="t", bucket="b", queue_url="q", auth="none")
-    assert Fetcher.of(here) == Fetcher(20.0, (), loopback=False)
+    assert Fetcher.from_settings(here) == Fetcher(20.0, (), allow_loopback=False)
     given = here.model_copy(update={"fetch_seconds": 3.0, "fetch_hosts": "a.test, *.b.test", "fetch_loopback": True})
-    assert Fetcher.of(given) == Fetcher(3.0, ("a.test", "*.b.test"), loopback=True)
+    assert Fetcher.from_settings(given) == Fetcher(3.0, ("a.test", "*.b.test"), allow_loopback=True)
 
 
 @pytest.mark.parametrize("hosts", [",", "a.test,", "https://a.test", "*", "a.test b.test", "*.*.test", "a.test/x"])

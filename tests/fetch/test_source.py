@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentfn.errors import FileRefused
+from agentfn.errors import FileRejected
 from agentfn.files import Fetcher, fetch_source, read_source
 from agentfn.tools import File
-from support.raw_http_server import Listener, answer
+from support.raw_http_server import RawHttpServer, http_response
 
 RAW = bytes(range(256))
 
@@ -93,26 +93,26 @@ def test_all_bytes_come_through_both_ways(content: bytes) -> None:
     ],
 )
 def test_what_is_no_source_is_refused(source: str, folder: Path) -> None:
-    with pytest.raises(FileRefused):
+    with pytest.raises(FileRejected):
         read_source(source)
-    with pytest.raises(FileRefused):
+    with pytest.raises(FileRejected):
         read_source(source, folder=folder)
 
 
 def test_without_a_fetcher_addresses_are_refused_and_the_refusal_says_what_to_do() -> None:
-    with pytest.raises(FileRefused, match="https addresses are not fetched; send the file's content"):
+    with pytest.raises(FileRejected, match="https addresses are not fetched; send the file's content"):
         read_source("https://example.com/a.txt")
 
 
 def test_with_a_fetcher_an_address_is_a_file_like_any_other_source(folder: Path) -> None:
-    fetcher = Fetcher(loopback=True)
-    with Listener(answer(b"a,b", "Content-Type: text/csv; charset=utf-8")) as server:
+    fetcher = Fetcher(allow_loopback=True)
+    with RawHttpServer(http_response(b"a,b", "Content-Type: text/csv; charset=utf-8")) as server:
         url = f"{server.url}/data/r%C3%A9sum%C3%A9.csv?x=1"
         assert asyncio.run(fetch_source(url, fetcher)) == File("résumé.csv", b"a,b", "text/csv")
         assert asyncio.run(fetch_source(f"{server.url}/", fetcher)) == File("file.csv", b"a,b", "text/csv")
-        assert asyncio.run(fetch_source(url, fetcher, limit=3)).size == 3
-        with pytest.raises(FileRefused, match="more than 2 bytes"):
-            asyncio.run(fetch_source(url, fetcher, limit=2))
+        assert asyncio.run(fetch_source(url, fetcher, max_bytes=3)).size == 3
+        with pytest.raises(FileRejected, match="more than 2 bytes"):
+            asyncio.run(fetch_source(url, fetcher, max_bytes=2))
     for source, content in (("data:,x", b"x"), ("YQ==", b"a"), ("inside.txt", (folder / "inside.txt").read_bytes())):
         assert asyncio.run(fetch_source(source, fetcher, folder=folder)).read() == content
 
@@ -128,7 +128,7 @@ def test_a_path_leads_into_the_folder_and_nowhere_else(folder: Path) -> None:
     assert read_source("deep/../deep/a.txt", folder=folder).read() == b"deep"
     assert read_source(str(folder / "inside.txt"), folder=folder, name="x.md").name == "x.md"
     for path in ("../outside.txt", str(folder.parent / "outside.txt"), "deep/../../outside.txt"):
-        with pytest.raises(FileRefused, match=r"outside.txt lies outside the work folder"):
+        with pytest.raises(FileRejected, match=r"outside.txt lies outside the work folder"):
             read_source(path, folder=folder)
 
 
@@ -139,14 +139,14 @@ def test_a_link_is_where_it_leads(folder: Path) -> None:
     (folder / "up").symlink_to(folder.parent)
     assert read_source("in", folder=folder).read() == b"inside"
     for path in ("out", "up/outside.txt", "ring", "up"):
-        with contextlib.suppress(FileRefused):
+        with contextlib.suppress(FileRejected):
             file = read_source(path, folder=folder)
             assert isinstance(file.content, bytes), path  # letters that happen to be base64, and no file
 
 
 def test_a_folder_is_no_file(folder: Path) -> None:
     (folder / "sub.d").mkdir()
-    with pytest.raises(FileRefused):
+    with pytest.raises(FileRejected):
         read_source("sub.d", folder=folder)
 
 
@@ -154,9 +154,9 @@ def test_the_limit_counts_for_every_form(folder: Path) -> None:
     (folder / "big.txt").write_text("x" * 11)
     text = base64.b64encode(b"x" * 11).decode()
     for source in (f"data:,{'x' * 11}", f"data:;base64,{text}", text, "big.txt"):
-        with pytest.raises(FileRefused, match="11 bytes; 10 are allowed"):
-            read_source(source, folder=folder, limit=10)
-        assert read_source(source, folder=folder, limit=11).size == 11
+        with pytest.raises(FileRejected, match="11 bytes; 10 are allowed"):
+            read_source(source, folder=folder, max_bytes=10)
+        assert read_source(source, folder=folder, max_bytes=11).size == 11
 
 
 @given(
@@ -168,5 +168,5 @@ def test_the_limit_counts_for_every_form(folder: Path) -> None:
 @example("\0", "")
 def test_no_text_does_more_than_be_refused(source: str, name: str) -> None:
     for folder in (None, Path(__file__).parent):
-        with contextlib.suppress(FileRefused):
+        with contextlib.suppress(FileRejected):
             assert isinstance(read_source(source, name=name, folder=folder), File)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-from agentfn.bootstrap import client
-from agentfn.files import Bucket, TaskFiles
-from agentfn.local.aws_resources import make_resources
+from agentfn.bootstrap import aws_client
+from agentfn.files import Bucket, TaskWorkspace
+from agentfn.local.aws_resources import create_resources
 
 REGION = "eu-central-1"
 
@@ -19,15 +19,15 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     """Made as a deployed agent makes it."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     with mock_aws():
-        client.cache_clear()
-        resources = make_resources(f"files-{uuid.uuid4().hex[:8]}", REGION)
-        yield Bucket(lambda: client("s3"), resources.bucket, 3600)
-        client.cache_clear()
+        aws_client.cache_clear()
+        resources = create_resources(f"files-{uuid.uuid4().hex[:8]}", REGION)
+        yield Bucket(lambda: aws_client("s3"), resources.bucket, 3600)
+        aws_client.cache_clear()
 
 
 @pytest.fixture
-def files(bucket: Bucket) -> Iterator[TaskFiles]:
-    with TaskFiles(bucket, "clerk/alice/task-1/") as files:
+def files(bucket: Bucket) -> Iterator[TaskWorkspace]:
+    with TaskWorkspace(bucket, "clerk/alice/task-1/") as files:
         yield files
 
 

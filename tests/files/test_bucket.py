@@ -6,20 +6,20 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from agentfn.bootstrap import client
-from agentfn.errors import StorageError
+from agentfn.bootstrap import aws_client
+from agentfn.errors import StoredDataError
 from agentfn.files import Bucket
 
 
 def test_what_was_put_is_there_until_it_is_gone(bucket: Bucket) -> None:
     bucket.put("clerk/x", b"\0\xff")
     assert bucket.get("clerk/x") == b"\0\xff"
-    with pytest.raises(StorageError, match="clerk/y is no longer in the bucket"):
+    with pytest.raises(StoredDataError, match="clerk/y is no longer in the bucket"):
         bucket.get("clerk/y")
 
 
 def test_a_link_is_signed_the_new_way_for_the_regions_own_host_and_lives_as_long_as_set(bucket: Bucket) -> None:
-    link = urlsplit(bucket.link("clerk/alice/t/produced/1"))
+    link = urlsplit(bucket.presigned_url("clerk/alice/t/produced/1"))
     query = parse_qs(link.query)
     assert link.scheme == "https"
     assert str(link.hostname).endswith(".s3.eu-central-1.amazonaws.com")
@@ -30,8 +30,8 @@ def test_a_link_is_signed_the_new_way_for_the_regions_own_host_and_lives_as_long
 
 def test_signing_makes_no_call(bucket: Bucket) -> None:
     called: list[Any] = []
-    client("s3").meta.events.register("before-send", lambda **event: called.append(event))
-    bucket.link("clerk/x")
+    aws_client("s3").meta.events.register("before-send", lambda **event: called.append(event))
+    bucket.presigned_url("clerk/x")
     assert not called
 
 
@@ -47,7 +47,7 @@ def test_a_download_has_the_name_and_the_type_it_was_stored_with(
     bucket: Bucket, name: str, fallback: str, encoded: str
 ) -> None:
     bucket.put("clerk/x", b"%PDF", "application/pdf", name)
-    answer = requests.get(bucket.link("clerk/x"), timeout=5)
+    answer = requests.get(bucket.presigned_url("clerk/x"), timeout=5)
     assert (answer.status_code, answer.content) == (200, b"%PDF")
     assert answer.headers["Content-Type"] == "application/pdf"
     assert answer.headers["Content-Disposition"] == f"inline; filename=\"{fallback}\"; filename*=UTF-8''{encoded}"

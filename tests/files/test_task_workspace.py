@@ -13,19 +13,19 @@ import pytest
 import requests
 
 from agentfn import File, ToolError
-from agentfn.bootstrap import client
-from agentfn.errors import StorageError
-from agentfn.files import Bucket, TaskFiles, Upload, Uploads
+from agentfn.bootstrap import aws_client
+from agentfn.errors import StoredDataError
+from agentfn.files import Bucket, TaskWorkspace, Upload, UploadStore
 from agentfn.tools import FileLink, FileRecord
 
 PREFIX = "clerk/alice/task-1/"
 
 
-def names(files: TaskFiles) -> list[str]:
+def names(files: TaskWorkspace) -> list[str]:
     return [info.name for info in files.files]
 
 
-def test_an_attached_file_is_found_by_its_name_with_any_path_before_it(files: TaskFiles) -> None:
+def test_an_attached_file_is_found_by_its_name_with_any_path_before_it(files: TaskWorkspace) -> None:
     files.attach(File("dir/numbers.csv", b"1,2"))
     for name in ("numbers.csv", "/tmp/x/numbers.csv", "..\\numbers.csv", "dir/numbers.csv"):
         path = files.local_path(name)
@@ -33,14 +33,14 @@ def test_an_attached_file_is_found_by_its_name_with_any_path_before_it(files: Ta
 
 
 @pytest.mark.parametrize("name", ["other.csv", "", "/", "..", "Numbers.csv"])
-def test_a_name_that_no_file_has_is_answered_with_those_there_are(files: TaskFiles, name: str) -> None:
+def test_a_name_that_no_file_has_is_answered_with_those_there_are(files: TaskWorkspace, name: str) -> None:
     files.attach(File("file", b""))  # what an empty name is called elsewhere
     files.attach(File("numbers.csv", b""))
     with pytest.raises(ToolError, match=r"there are: file, numbers\.csv"):
         files.local_path(name)
 
 
-def test_attached_files_of_one_name_are_all_kept(files: TaskFiles) -> None:
+def test_attached_files_of_one_name_are_all_kept(files: TaskWorkspace) -> None:
     for content in (b"1", b"2", b"3"):
         files.attach(File("a.tar.gz", content))
     files.attach(File("README", b"4"))
@@ -49,7 +49,7 @@ def test_attached_files_of_one_name_are_all_kept(files: TaskFiles) -> None:
     assert [files.local_path(name).read_bytes() for name in names(files)] == [b"1", b"2", b"3", b"4", b"5"]
 
 
-def test_a_produced_file_replaces_a_produced_one(files: TaskFiles) -> None:
+def test_a_produced_file_replaces_a_produced_one(files: TaskWorkspace) -> None:
     files.save_file(File("chart.svg", b"old"))
     assert files.local_path("chart.svg").read_bytes() == b"old"
     files.save_file(File("chart.svg", b"newer"))
@@ -57,7 +57,7 @@ def test_a_produced_file_replaces_a_produced_one(files: TaskFiles) -> None:
     assert [(info.name, info.size) for info in files.produced] == [("chart.svg", 5)]
 
 
-def test_no_attached_file_is_lost_to_a_tools_output(files: TaskFiles) -> None:
+def test_no_attached_file_is_lost_to_a_tools_output(files: TaskWorkspace) -> None:
     """Or a tool that is run again after a crash would read what it wrote itself."""
     files.attach(File("data.csv", b"theirs"))
     for content in (b"ours", b"ours again"):
@@ -68,14 +68,14 @@ def test_no_attached_file_is_lost_to_a_tools_output(files: TaskFiles) -> None:
     assert [info.name for info in files.produced] == ["data (2).csv"]
 
 
-def test_hidden_files_are_the_models_and_not_the_callers(files: TaskFiles) -> None:
+def test_hidden_files_are_the_models_and_not_the_callers(files: TaskWorkspace) -> None:
     files.save_file(File("output.txt", b"long"), hidden=True)
     assert (names(files), files.produced) == (["output.txt"], ())
     assert files.local_path("output.txt").read_bytes() == b"long"
 
 
 @pytest.mark.parametrize("name", ['../../other/x"\r\nA: b.pdf', "/etc/passwd", "..", "漢" * 200 + ".pdf", "a\0b"])
-def test_no_name_decides_where_a_file_lies(files: TaskFiles, name: str) -> None:
+def test_no_name_decides_where_a_file_lies(files: TaskWorkspace, name: str) -> None:
     record = files.attach(File(name, b"x", "application/pdf\r\nA: b"))
     assert record.key.startswith(f"{PREFIX}attached/")
     assert record.key.removeprefix(f"{PREFIX}attached/").isalnum()
@@ -85,14 +85,14 @@ def test_no_name_decides_where_a_file_lies(files: TaskFiles, name: str) -> None:
 
 
 def test_the_next_run_finds_what_this_one_kept(bucket: Bucket) -> None:
-    with TaskFiles(bucket, PREFIX) as first:
+    with TaskWorkspace(bucket, PREFIX) as first:
         first.attach(File("in.txt", b"in"))
         first.save_file(
             File("out.txt", first.folder / "out.txt") if _written(first.folder / "out.txt") else File("", b"")
         )
         records, gone = first.records, first.local_path("in.txt")
     assert not gone.exists()
-    with TaskFiles(bucket, PREFIX, records) as second:
+    with TaskWorkspace(bucket, PREFIX, records) as second:
         assert second.records == records
         assert second.local_path("out.txt").read_text() == "out"
         assert second.local_path("out.txt") != gone
@@ -103,7 +103,7 @@ def _written(path: Path) -> bool:
 
 
 def test_nothing_is_left_of_a_run_whatever_it_wrote(bucket: Bucket) -> None:
-    with TaskFiles(bucket, PREFIX) as files:
+    with TaskWorkspace(bucket, PREFIX) as files:
         (files.folder / "deep").mkdir()
         (files.folder / "deep" / "x").write_text("x")
         files.save_file(File("a.txt", b""))
@@ -114,7 +114,7 @@ def test_nothing_is_left_of_a_run_whatever_it_wrote(bucket: Bucket) -> None:
 
 
 def test_a_thread_that_outlives_its_run_leaves_nothing_behind(bucket: Bucket) -> None:
-    with TaskFiles(bucket, PREFIX) as files:
+    with TaskWorkspace(bucket, PREFIX) as files:
         files.attach(File("a.txt", b""))
         root = files.folder.parent
     for late in (lambda: files.local_path("a.txt"), lambda: files.save_file(File("b.txt", b""))):
@@ -124,7 +124,7 @@ def test_a_thread_that_outlives_its_run_leaves_nothing_behind(bucket: Bucket) ->
     assert [record.name for record in files.records] == ["a.txt"]
 
 
-def test_tools_of_one_turn_may_keep_and_read_at_once(files: TaskFiles) -> None:
+def test_tools_of_one_turn_may_keep_and_read_at_once(files: TaskWorkspace) -> None:
     start = threading.Barrier(8)
     files.attach(File("in.txt", b"in"))
 
@@ -143,11 +143,11 @@ def test_tools_of_one_turn_may_keep_and_read_at_once(files: TaskFiles) -> None:
 def asked_for(operation: str) -> list[dict[str, Any]]:
     """The parameters of each such call from now on."""
     seen: list[dict[str, Any]] = []
-    client("s3").meta.events.register(f"before-parameter-build.s3.{operation}", lambda params, **_: seen.append(params))
+    aws_client("s3").meta.events.register(f"before-parameter-build.s3.{operation}", lambda params, **_: seen.append(params))
     return seen
 
 
-def test_a_large_file_comes_and_goes_piece_by_piece(files: TaskFiles) -> None:
+def test_a_large_file_comes_and_goes_piece_by_piece(files: TaskWorkspace) -> None:
     path = files.folder / "large.bin"
     path.write_bytes(bytes(range(250)) * 80_000)
     stored, fetched = asked_for("PutObject"), asked_for("GetObject")
@@ -161,7 +161,7 @@ def test_a_large_file_comes_and_goes_piece_by_piece(files: TaskFiles) -> None:
     assert [name.name for name in local.parent.iterdir()] == ["large.bin"]
 
 
-def test_tools_that_ask_for_one_file_at_once_fetch_it_once(files: TaskFiles) -> None:
+def test_tools_that_ask_for_one_file_at_once_fetch_it_once(files: TaskWorkspace) -> None:
     files.attach(File("in.txt", b"in"))
     fetched = asked_for("GetObject")
     with ThreadPoolExecutor(8) as pool:
@@ -180,7 +180,7 @@ def disk_of(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_file_that_the_disk_does_not_take_is_said_to_be_so_and_leaves_nothing(files: TaskFiles) -> None:
+def test_a_file_that_the_disk_does_not_take_is_said_to_be_so_and_leaves_nothing(files: TaskWorkspace) -> None:
     files.attach(File("large.bin", bytes(3_000_000)))
     with disk_of(1_000_000), pytest.raises(ToolError, match=r"large\.bin has 3,000,000 bytes, and the disk .* has "):
         files.local_path("large.bin")
@@ -191,7 +191,7 @@ def test_a_file_that_the_disk_does_not_take_is_said_to_be_so_and_leaves_nothing(
 def test_a_file_that_is_larger_than_the_disk_is_not_begun(bucket: Bucket) -> None:
     record = FileRecord("huge.bin", "application/octet-stream", 10**15, "attached", f"{PREFIX}attached/0")
     fetched = asked_for("GetObject")
-    with TaskFiles(bucket, PREFIX, [record]) as files, pytest.raises(ToolError, match="more ephemeral storage"):
+    with TaskWorkspace(bucket, PREFIX, [record]) as files, pytest.raises(ToolError, match="more ephemeral storage"):
         files.local_path("huge.bin")
     assert fetched == []
 
@@ -204,9 +204,9 @@ def test_a_run_ends_while_a_file_is_still_fetched(bucket: Bucket) -> None:
         ended.wait(20)
 
     with ThreadPoolExecutor(1) as pool:
-        with TaskFiles(bucket, PREFIX) as files:
+        with TaskWorkspace(bucket, PREFIX) as files:
             files.attach(File("in.txt", b"in"))
-            client("s3").meta.events.register("before-call.s3.GetObject", slow)
+            aws_client("s3").meta.events.register("before-call.s3.GetObject", slow)
             late = pool.submit(files.local_path, "in.txt")
             assert coming.wait(20)
             files.save_file(File("out.txt", b"out"))
@@ -220,14 +220,14 @@ def test_a_run_ends_while_a_file_is_still_fetched(bucket: Bucket) -> None:
 
 def uploaded(bucket: Bucket, content: bytes, owner: str = "alice", **called: str) -> Upload | None:
     """What a caller sent past the function, as his message finds it."""
-    uploads = Uploads(bucket, "clerk", owner)
-    upload_id, form = uploads.form("named.csv", "text/csv", 1_000)
+    uploads = UploadStore(bucket, "clerk", owner)
+    upload_id, form = uploads.create_form("named.csv", "text/csv", 1_000)
     requests.post(form.url, data=form.fields, files={"file": content}, timeout=5).raise_for_status()
-    assert Uploads(bucket, "clerk", "bob").find(upload_id) is None
+    assert UploadStore(bucket, "clerk", "bob").find(upload_id) is None
     return uploads.find(upload_id, **called)
 
 
-def test_an_upload_becomes_an_attached_file_without_coming_here(files: TaskFiles, bucket: Bucket) -> None:
+def test_an_upload_becomes_an_attached_file_without_coming_here(files: TaskWorkspace, bucket: Bucket) -> None:
     files.attach(File("named.csv", b"other"))
     upload = uploaded(bucket, b"a,b")
     assert upload is not None
@@ -237,37 +237,37 @@ def test_an_upload_becomes_an_attached_file_without_coming_here(files: TaskFiles
     assert record.key.startswith(f"{PREFIX}attached/")
     assert stored == fetched == []
     assert files.local_path("named (2).csv").read_bytes() == b"a,b"
-    assert requests.get(bucket.link(record.key), timeout=5).headers["Content-Disposition"] == (
+    assert requests.get(bucket.presigned_url(record.key), timeout=5).headers["Content-Disposition"] == (
         "inline; filename=\"named (2).csv\"; filename*=UTF-8''named%20%282%29.csv"
     )
 
 
 def test_an_upload_that_was_replaced_or_expired_since_it_was_looked_at_is_not_taken(
-    files: TaskFiles, bucket: Bucket
+    files: TaskWorkspace, bucket: Bucket
 ) -> None:
     upload = uploaded(bucket, b"a,b", name="mine.txt", media_type="bad\r\n")
     assert upload is not None
     assert (upload.name, upload.content_type) == ("mine.txt", "application/octet-stream")
     conditions = asked_for("CopyObject")
-    client("s3").delete_object(Bucket=bucket._name, Key=upload.held.key)
-    with pytest.raises(StorageError, match="is no longer in the bucket"):
+    aws_client("s3").delete_object(Bucket=bucket._name, Key=upload.source.key)
+    with pytest.raises(StoredDataError, match="is no longer in the bucket"):
         files.attach(upload)
-    assert conditions[0]["CopySourceIfMatch"] == upload.held.tag
+    assert conditions[0]["CopySourceIfMatch"] == upload.source.etag
     refused = SimpleNamespace(status_code=412), {"Error": {"Code": "PreconditionFailed"}}  # moto does not look
-    client("s3").meta.events.register("before-call.s3.CopyObject", lambda **_: refused)
-    with pytest.raises(StorageError, match="was replaced in the bucket"):
+    aws_client("s3").meta.events.register("before-call.s3.CopyObject", lambda **_: refused)
+    with pytest.raises(StoredDataError, match="was replaced in the bucket"):
         files.attach(upload)
     assert files.records == ()
 
 
-def test_a_produced_file_downloads_under_its_name(files: TaskFiles, bucket: Bucket) -> None:
+def test_a_produced_file_downloads_under_its_name(files: TaskWorkspace, bucket: Bucket) -> None:
     files.save_file(File("résumé.svg", b"<svg/>"))
-    answer = requests.get(bucket.link(files.records[0].key), timeout=5)
+    answer = requests.get(bucket.presigned_url(files.records[0].key), timeout=5)
     assert answer.headers["Content-Type"] == "image/svg+xml"
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="resume.svg"')
 
 
-def test_a_file_that_lies_elsewhere_is_produced_and_never_fetched(files: TaskFiles) -> None:
+def test_a_file_that_lies_elsewhere_is_produced_and_never_fetched(files: TaskWorkspace) -> None:
     url = "https://files.example.com/q1.pdf"
     info = files.add_link(FileLink("reports/q1.pdf", url))
     assert info == FileRecord("q1.pdf", "application/pdf", 0, "produced", url=url)

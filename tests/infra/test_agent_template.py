@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentfn.a2a.app import PUBLIC
-from agentfn.settings import Settings, variable
+from agentfn.a2a.app import PUBLIC_PATHS
+from agentfn.settings import Settings, variable_name
 from infra.templates import ROOT, load, resources, statements
 
 AGENT = load("infra/agent.yaml")
@@ -31,7 +31,7 @@ NEEDED = {
 
 def test_every_variable_it_sets_is_one_that_the_code_reads() -> None:
     variables = set(FUNCTION["Environment"]["Variables"])
-    assert variables - OF_OTHERS <= Settings.variables()
+    assert variables - OF_OTHERS <= Settings.variable_names()
     assert variables >= OF_OTHERS | NEEDED
 
 
@@ -48,7 +48,7 @@ def test_its_defaults_are_values_that_the_code_takes() -> None:
 def test_its_defaults_are_the_codes_own_but_for_what_the_front_door_can() -> None:
     differing = set()
     for field, told in Settings.model_fields.items():
-        name = FUNCTION["Environment"]["Variables"].get(variable(field), {}).get("Ref", "")
+        name = FUNCTION["Environment"]["Variables"].get(variable_name(field), {}).get("Ref", "")
         default = str(PARAMETERS.get(name, {}).get("Default", ""))
         if default and default != str(told.default).lower().removesuffix(".0"):
             differing.add(field)
@@ -92,7 +92,7 @@ def test_with_iam_every_method_but_the_card_and_health_takes_signed_requests_onl
     assert AGENT["Conditions"]["Signed"] == {"Fn::Equals": [{"Ref": "AuthMode"}, "iam"]}
     who = {where: told.get("x-amazon-apigateway-auth") for where, told in methods().items()}
     assert {where for where, auth in who.items() if auth is None} == {
-        (path, method) for path in PUBLIC for method in ("get", "head")
+        (path, method) for path in PUBLIC_PATHS for method in ("get", "head")
     }
     closed = {where: auth for where, auth in who.items() if auth}
     preflights = {where for where in closed if where[1] == "options"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentfn.files.upload_store import FOLDER
-from agentfn.local.aws_resources import TABLE
+from agentfn.files.upload_store import UPLOADS_PREFIX
+from agentfn.local.aws_resources import TABLE_SCHEMA
 from infra.templates import load
 
 STORAGE = load("infra/storage.yaml")
@@ -25,9 +25,9 @@ def properties(name: str) -> dict[str, Any]:
 
 def test_the_table_is_the_one_that_the_embedded_aws_makes() -> None:
     table = properties("Table")
-    assert _by_name(table["AttributeDefinitions"]) == _by_name(TABLE["AttributeDefinitions"])
+    assert _by_name(table["AttributeDefinitions"]) == _by_name(TABLE_SCHEMA["AttributeDefinitions"])
     for name in ("BillingMode", "KeySchema", "GlobalSecondaryIndexes"):
-        assert table[name] == TABLE[name]
+        assert table[name] == TABLE_SCHEMA[name]
 
 
 def test_tasks_expire_and_files_only_after_them() -> None:
@@ -45,8 +45,8 @@ def test_tasks_expire_and_files_only_after_them() -> None:
 
 def test_uploads_expire_after_a_day_and_nothing_else_does() -> None:
     rule = rule_of("expire-uploads")
-    assert (rule["Prefix"], rule["ExpirationInDays"]) == (f"{FOLDER}/", 1)
-    assert not re.fullmatch(AGENT["Parameters"]["AgentName"]["AllowedPattern"], FOLDER), "no agent's files lie there"
+    assert (rule["Prefix"], rule["ExpirationInDays"]) == (f"{UPLOADS_PREFIX}/", 1)
+    assert not re.fullmatch(AGENT["Parameters"]["AgentName"]["AllowedPattern"], UPLOADS_PREFIX), "no agent's files lie there"
 
 
 def test_web_pages_reach_the_files_only_if_they_are_named() -> None:

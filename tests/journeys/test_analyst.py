@@ -16,8 +16,8 @@ import requests
 
 from agentfn import ConfigurationError, serve
 from agentfn.settings import Settings
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls
-from conftest import state_of, text_of
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls
+from conftest import task_state, status_text
 
 FOLDER = Path(__file__).resolve().parents[2] / "functions" / "analyst"
 PENGUINS = (FOLDER / "data" / "penguins.csv").read_bytes()
@@ -73,7 +73,7 @@ def numbers(text: str) -> set[str]:
 
 def test_the_report_has_the_numbers_that_the_data_has(stage: Stage) -> None:
     task = stage.send(QUESTION, files={"penguins.csv": PENGUINS})
-    assert state_of(task) == "completed", text_of(task)
+    assert task_state(task) == "completed", status_text(task)
     files = download(task)
     report = files["report.md"].decode()
     counts, means = counts_and_means()
@@ -102,17 +102,17 @@ def test_the_artifacts_are_the_report_twice_its_charts_and_its_tables(stage: Sta
 
 def test_the_demo_model_says_what_it_is_in_the_answer_and_in_the_report(stage: Stage) -> None:
     task = stage.send(QUESTION, files={"penguins.csv": PENGUINS})
-    for text in (text_of(task), download(task)["report.md"].decode()):
+    for text in (status_text(task), download(task)["report.md"].decode()):
         assert "not a language model" in text
         assert "AGENT_MODEL" in text
 
 
 def test_a_question_without_a_file_is_answered_by_a_question(stage: Stage) -> None:
     task = stage.send(QUESTION)
-    assert state_of(task) == "input_required"
-    assert "attach" in text_of(task).lower()
+    assert task_state(task) == "input_required"
+    assert "attach" in status_text(task).lower()
     done = stage.send("Here it is.", files={"penguins.csv": PENGUINS}, taskId=task["id"])
-    assert state_of(done) == "completed"
+    assert task_state(done) == "completed"
 
 
 NO_TABLES = {
@@ -129,8 +129,8 @@ NO_TABLES = {
 @pytest.mark.parametrize(("name", "content"), NO_TABLES.values(), ids=NO_TABLES)
 def test_a_file_that_is_no_table_ends_in_readable_words(stage: Stage, name: str, content: bytes) -> None:
     task = stage.send("Summarise this.", files={name: content})
-    assert state_of(task) in ("input_required", "failed", "completed")
-    assert name in text_of(task)
+    assert task_state(task) in ("input_required", "failed", "completed")
+    assert name in status_text(task)
     assert "Traceback" not in str(task)
 
 
@@ -170,7 +170,7 @@ def test_sql_that_may_not_or_cannot_run_is_a_clear_error_to_the_model(app: Modul
     told = json.loads(model.prompts[-1].turns[-1].text)
     assert told["error_type"] == "tool_error"
     assert len(told["error"]) > 10
-    assert state_of(task) == "completed"
+    assert task_state(task) == "completed"
 
 
 def test_sql_that_never_ends_is_stopped(app: ModuleType) -> None:
@@ -179,7 +179,7 @@ def test_sql_that_never_ends_is_stopped(app: ModuleType) -> None:
     with Stage(app.agent, model) as stage:
         task = stage.send("Look.", files={"penguins.csv": PENGUINS})
     assert "stopped after 10 s" in json.loads(model.prompts[-1].turns[-1].text)["error"]
-    assert state_of(task) == "completed"
+    assert task_state(task) == "completed"
 
 
 def test_the_events_for_sam_local_invoke_work_as_they_are(app: ModuleType) -> None:
@@ -187,12 +187,12 @@ def test_the_events_for_sam_local_invoke_work_as_they_are(app: ModuleType) -> No
     events = {path.stem: json.loads(path.read_text()) for path in EVENTS.glob("*.json") if path.stem != "env"}
     assert events.keys() == {"card", "send-blocking", "send-non-blocking", "get", "continuation"}
     with Stage(app.agent, app.agent.models["demo"](), tokens=ENVIRONMENT["AGENTFN_TOKENS"]) as stage:
-        context = LambdaContext(60)
+        context = LocalLambdaContext(60)
         assert json.loads(stage.handler(events["card"], context)["body"])["name"] == "analyst"
         done = json.loads(stage.handler(events["send-blocking"], context)["body"])["result"]["task"]
-        assert state_of(done) == "completed"
+        assert task_state(done) == "completed"
         sent = json.loads(stage.handler(events["send-non-blocking"], context)["body"])["result"]["task"]
-        assert state_of(sent) == "submitted"
+        assert task_state(sent) == "submitted"
         continuation = events["continuation"]["Records"][0]
         assert stage.handler(events["continuation"], context) == {"batchItemFailures": []}
         continuation["body"] = json.dumps({**json.loads(continuation["body"]), "task": sent["id"]})
@@ -201,12 +201,12 @@ def test_the_events_for_sam_local_invoke_work_as_they_are(app: ModuleType) -> No
         assert json.loads(stage.handler(get, context)["body"])["error"]["code"] == -32001
         request = json.loads(get["body"])
         get["body"] = json.dumps({**request, "params": {"id": sent["id"]}})
-        assert state_of(json.loads(stage.handler(get, context)["body"])["result"]) == "completed"
+        assert task_state(json.loads(stage.handler(get, context)["body"])["result"]) == "completed"
 
 
 def test_the_environment_file_has_variables_that_agentfn_knows() -> None:
     ours = {name for name in ENVIRONMENT if name.startswith("AGENT")}
-    assert ours <= Settings.variables()
+    assert ours <= Settings.variable_names()
 
 
 def test_a_deployment_without_a_model_refuses_to_start_and_says_what_to_set(app: ModuleType) -> None:

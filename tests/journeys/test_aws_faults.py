@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.testing import ScriptedModel
-from conftest import text_of
+from conftest import status_text
 
 
 def test_a_queue_that_cannot_be_reached_does_not_stop_a_run_that_has_its_task(
@@ -22,9 +22,9 @@ def test_a_queue_that_cannot_be_reached_does_not_stop_a_run_that_has_its_task(
         raise EndpointConnectionError(endpoint_url=request.url)
 
     event = "before-send.sqs.ChangeMessageVisibility"
-    client("sqs").meta.events.register_first(event, unreachable)
+    aws_client("sqs").meta.events.register_first(event, unreachable)
     try:
         assert stage.deliver(message) == {"batchItemFailures": []}
     finally:
-        client("sqs").meta.events.unregister(event, unreachable)
-    assert text_of(stage.get(task["id"])) == "Done."
+        aws_client("sqs").meta.events.unregister(event, unreachable)
+    assert status_text(stage.get(task["id"])) == "Done."

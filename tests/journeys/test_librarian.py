@@ -16,8 +16,8 @@ import requests
 
 from agentfn.models import Prompt, Reply
 from agentfn.settings import Settings
-from agentfn.testing import LambdaContext, ScriptedModel, Stage
-from conftest import state_of, text_of
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage
+from conftest import task_state, status_text
 from functions.librarian.questions import QUESTIONS, packet
 
 FOLDER = Path(__file__).resolve().parents[2] / "functions" / "librarian"
@@ -53,10 +53,10 @@ def download(task: dict[str, Any], name: str) -> str:
 
 def test_an_answer_has_the_fact_its_item_and_its_page(stage: Stage) -> None:
     for question in QUESTIONS[4:6]:
-        task = stage.send(question.asked, files=packet())
-        assert state_of(task) == "completed"
-        assert f"({question.cited})" in text_of(task)
-        assert all(fact in text_of(task) for fact in question.facts)
+        task = stage.send(question.text, files=packet())
+        assert task_state(task) == "completed"
+        assert f"({question.citation})" in status_text(task)
+        assert all(fact in status_text(task) for fact in question.facts)
 
 
 def test_a_model_that_cannot_call_tools_answers_from_the_packet_all_the_same(app: ModuleType) -> None:
@@ -71,8 +71,8 @@ def test_a_model_that_cannot_call_tools_answers_from_the_packet_all_the_same(app
         return json.dumps({"tool": "final_answer", "args": {"text": f"Five to two ({cited[0]})."}})
 
     with Stage(app.agent, ScriptedModel.by_turn(answer), agent_protocol="json") as stage:
-        task = stage.send(QUESTIONS[5].asked, files=packet())
-    assert text_of(task) == "Five to two (packet.pdf, Item 6.3, p. 22)."
+        task = stage.send(QUESTIONS[5].text, files=packet())
+    assert status_text(task) == "Five to two (packet.pdf, Item 6.3, p. 22)."
 
 
 def test_the_model_is_told_how_to_cite(app: ModuleType) -> None:
@@ -85,12 +85,12 @@ def test_the_model_is_told_how_to_cite(app: ModuleType) -> None:
 
 
 def test_a_question_without_a_document_is_answered_by_a_question(stage: Stage) -> None:
-    task = stage.send(QUESTIONS[4].asked)
-    assert state_of(task) == "input_required"
-    assert "attach the documents" in text_of(task)
+    task = stage.send(QUESTIONS[4].text)
+    assert task_state(task) == "input_required"
+    assert "attach the documents" in status_text(task)
     done = stage.send("Here it is.", files=packet(), taskId=task["id"])
-    assert state_of(done) == "completed"
-    assert QUESTIONS[4].cited in text_of(done)
+    assert task_state(done) == "completed"
+    assert QUESTIONS[4].citation in status_text(done)
 
 
 UNREADABLE = {
@@ -103,14 +103,14 @@ UNREADABLE = {
 @pytest.mark.parametrize(("name", "content"), UNREADABLE.values(), ids=UNREADABLE)
 def test_a_file_that_cannot_be_read_ends_in_readable_words(stage: Stage, name: str, content: bytes) -> None:
     task = stage.send("What does it say?", files={name: content})
-    assert state_of(task) == "input_required"
-    assert f"{name} cannot be read: " in text_of(task)
+    assert task_state(task) == "input_required"
+    assert f"{name} cannot be read: " in status_text(task)
     assert "Traceback" not in str(task)
 
 
 def test_a_report_goes_through_all_of_the_packet_and_is_handed_over(stage: Stage) -> None:
     task = stage.send("Please write a report on this packet.", files=packet())
-    assert state_of(task) == "completed"
+    assert task_state(task) == "completed"
     report = download(task, "report.md")
     for item in (
         "(packet.pdf, Item 4, p. 9)",
@@ -120,7 +120,7 @@ def test_a_report_goes_through_all_of_the_packet_and_is_handed_over(stage: Stage
     ):
         assert item in report
     assert "What is not covered" not in report
-    assert "not a language model" in text_of(task)
+    assert "not a language model" in status_text(task)
 
 
 def test_a_summary_that_needs_several_runs_reads_no_part_twice(app: ModuleType) -> None:
@@ -140,13 +140,13 @@ def test_a_summary_that_needs_several_runs_reads_no_part_twice(app: ModuleType) 
 
     with Stage(app.agent, ScriptedModel.by_turn(answer), reserve_seconds=0.5) as stage:
         task = stage.send("Please sum up all of this.", files=packet(), seconds=10)
-        assert state_of(task) == "working"
+        assert task_state(task) == "working"
         first = dict(begun)
         held.clear()
         stage.pump()
         task = stage.get(task["id"])
-    assert state_of(task) == "completed", text_of(task)
-    assert "(packet.pdf, Item 4, p. 9)" in text_of(task)
+    assert task_state(task) == "completed", status_text(task)
+    assert "(packet.pdf, Item 4, p. 9)" in status_text(task)
     assert 3 < len(first) < len(begun)
     twice = [part for part, times in begun.items() if times > 1]
     assert all(times <= 2 for times in begun.values())
@@ -159,20 +159,20 @@ def test_the_events_for_sam_local_invoke_work_as_they_are(app: ModuleType) -> No
     events = {path.stem: json.loads(path.read_text()) for path in EVENTS.glob("*.json") if path.stem != "env"}
     assert events.keys() == {"card", "send-blocking", "send-non-blocking", "get", "continuation"}
     with Stage(app.agent, app.agent.models["demo"](), tokens=ENVIRONMENT["AGENTFN_TOKENS"]) as stage:
-        context = LambdaContext(60)
+        context = LocalLambdaContext(60)
         assert json.loads(stage.handler(events["card"], context)["body"])["name"] == "librarian"
         done = json.loads(stage.handler(events["send-blocking"], context)["body"])["result"]["task"]
-        assert state_of(done) == "completed"
-        assert "412" in text_of(done)
+        assert task_state(done) == "completed"
+        assert "412" in status_text(done)
         sent = json.loads(stage.handler(events["send-non-blocking"], context)["body"])["result"]["task"]
-        assert state_of(sent) == "submitted"
+        assert task_state(sent) == "submitted"
         continuation = events["continuation"]["Records"][0]
         continuation["body"] = json.dumps({**json.loads(continuation["body"]), "task": sent["id"]})
         assert stage.handler(events["continuation"], context) == {"batchItemFailures": []}
         get = events["get"]
         get["body"] = json.dumps({**json.loads(get["body"]), "params": {"id": sent["id"]}})
-        assert state_of(json.loads(stage.handler(get, context)["body"])["result"]) == "completed"
+        assert task_state(json.loads(stage.handler(get, context)["body"])["result"]) == "completed"
 
 
 def test_the_environment_file_has_variables_that_agentfn_knows() -> None:
-    assert {name for name in ENVIRONMENT if name.startswith("AGENT")} <= Settings.variables()
+    assert {name for name in ENVIRONMENT if name.startswith("AGENT")} <= Settings.variable_names()

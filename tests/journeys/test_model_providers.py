@@ -8,10 +8,10 @@ import pytest
 
 from agentfn.models.litellm import load
 from agentfn.testing import Stage
-from conftest import Ledger, state_of, text_of
-from provider_stubs.clients import KEY, speaking
+from conftest import SideEffects, task_state, status_text
+from provider_stubs.clients import API_KEY, make_model
 from provider_stubs.dialects import Dialect
-from provider_stubs.server import Provider, calls, fails, hangs, says
+from provider_stubs.server import StubProvider, calls, fails, hangs, says
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -21,23 +21,23 @@ def imported() -> None:
 
 
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as provider:
+def provider() -> Iterator[StubProvider]:
+    with StubProvider() as provider:
         yield provider
 
 
 @pytest.fixture(params=["openai", "anthropic"])
-def stage(request: pytest.FixtureRequest, play: Any, provider: Provider) -> Stage:
+def stage(request: pytest.FixtureRequest, play: Any, provider: StubProvider) -> Stage:
     dialect: Dialect = request.param
-    stage: Stage = play(speaking(dialect, provider))
+    stage: Stage = play(make_model(dialect, provider))
     return stage
 
 
-def test_parallel_tool_calls_travel_both_ways(stage: Stage, provider: Provider, ledger: Ledger) -> None:
+def test_parallel_tool_calls_travel_both_ways(stage: Stage, provider: StubProvider, ledger: SideEffects) -> None:
     both = calls(("a", "look_up", {"city": "Rome"}), ("b", "look_up", {"city": "Oslo"}))
-    provider.plays(both, says("Rain everywhere.", cached=3))
+    provider.play(both, says("Rain everywhere.", cached=3))
     task = stage.send("Weather?")
-    assert text_of(task) == "Rain everywhere."
+    assert status_text(task) == "Rain everywhere."
     assert sorted(ledger.entries) == ["look_up Oslo", "look_up Rome"]
     seen = str(provider.requests[1].body["messages"])
     assert seen.index("Rain in Rome.") < seen.index("Rain in Oslo.")
@@ -47,44 +47,44 @@ def test_parallel_tool_calls_travel_both_ways(stage: Stage, provider: Provider, 
     assert usage["cached"] == 3
 
 
-def test_a_busy_provider_is_asked_again_when_it_says(stage: Stage, provider: Provider) -> None:
-    provider.plays(fails(429, retry_after="1"), says("Here I am."))
+def test_a_busy_provider_is_asked_again_when_it_says(stage: Stage, provider: StubProvider) -> None:
+    provider.play(fails(429, retry_after="1"), says("Here I am."))
     started = time.monotonic()
-    assert text_of(stage.send("Hi!")) == "Here I am."
+    assert status_text(stage.send("Hi!")) == "Here I am."
     assert time.monotonic() - started >= 1
 
 
-def test_a_quota_that_opens_after_this_run_is_waited_for_in_the_queue(stage: Stage, provider: Provider) -> None:
-    provider.plays(fails(429, retry_after="40"), says("Here I am."))
+def test_a_quota_that_opens_after_this_run_is_waited_for_in_the_queue(stage: Stage, provider: StubProvider) -> None:
+    provider.play(fails(429, retry_after="40"), says("Here I am."))
     task = stage.send("Hi!", seconds=10)
-    assert state_of(task) == "working"
+    assert task_state(task) == "working"
     assert len(provider.requests) == 1
     assert stage.receive() == []  # delayed by those 40 s
 
 
-def test_a_silent_provider_costs_the_request_its_time_and_no_more(stage: Stage, provider: Provider) -> None:
-    provider.plays(hangs(), says("Here I am."))
+def test_a_silent_provider_costs_the_request_its_time_and_no_more(stage: Stage, provider: StubProvider) -> None:
+    provider.play(hangs(), says("Here I am."))
     started = time.monotonic()
     task = stage.send("Hi!", seconds=5)  # of which 2 s are kept back for saving and answering
     assert time.monotonic() - started < 4
-    assert state_of(task) == "working"
+    assert task_state(task) == "working"
     assert len(provider.requests) == 1
     stage.pump()
-    assert text_of(stage.get(task["id"])) == "Here I am."
+    assert status_text(stage.get(task["id"])) == "Here I am."
 
 
-def test_a_refused_key_fails_the_task_with_words_and_without_the_key(stage: Stage, provider: Provider) -> None:
-    provider.plays(fails(401, f"Incorrect API key provided: {KEY}"))
+def test_a_refused_key_fails_the_task_with_words_and_without_the_key(stage: Stage, provider: StubProvider) -> None:
+    provider.play(fails(401, f"Incorrect API key provided: {API_KEY}"))
     task = stage.send("Hi!")
-    assert state_of(task) == "failed"
-    assert "AGENT_MODEL_API_KEY" in text_of(task)
-    assert KEY not in str(task)
+    assert task_state(task) == "failed"
+    assert "AGENT_MODEL_API_KEY" in status_text(task)
+    assert API_KEY not in str(task)
     assert len(provider.requests) == 1
 
 
-def test_a_provider_that_never_recovers_fails_the_task(play: Any, provider: Provider) -> None:
-    provider.plays(fails(503), fails(503))
-    task = play(speaking("openai", provider), model_retries=1).send("Hi!")
-    assert state_of(task) == "failed"
-    assert "not available" in text_of(task)
+def test_a_provider_that_never_recovers_fails_the_task(play: Any, provider: StubProvider) -> None:
+    provider.play(fails(503), fails(503))
+    task = play(make_model("openai", provider), model_retries=1).send("Hi!")
+    assert task_state(task) == "failed"
+    assert "not available" in status_text(task)
     assert len(provider.requests) == 2

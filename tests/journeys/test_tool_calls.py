@@ -8,7 +8,7 @@ import pytest
 
 from agentfn.models import Call, Reply
 from agentfn.testing import ScriptedModel, Stage, calls
-from conftest import Ledger, state_of, text_of
+from conftest import SideEffects, task_state, status_text
 
 
 def results(model: ScriptedModel) -> list[tuple[str, str]]:
@@ -17,12 +17,12 @@ def results(model: ScriptedModel) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("arguments", ["", "  \n", "null", '"{}"', "{}", '""'])
-def test_nothing_blanks_and_null_are_no_arguments(play: Any, ledger: Ledger, arguments: str) -> None:
+def test_nothing_blanks_and_null_are_no_arguments(play: Any, ledger: SideEffects, arguments: str) -> None:
     model = ScriptedModel(Call("c1", "now", arguments), "Noon.")
     task = play(model).send("What time is it?")
     assert ledger.entries == ["now"]
     assert results(model) == [("c1", "noon")]
-    assert text_of(task) == "Noon."
+    assert status_text(task) == "Noon."
 
 
 BROKEN = [
@@ -37,7 +37,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("arguments", "kind", "path"), BROKEN)
 def test_a_broken_call_is_not_made_and_the_model_is_told_where(
-    play: Any, ledger: Ledger, arguments: str, kind: str, path: str
+    play: Any, ledger: SideEffects, arguments: str, kind: str, path: str
 ) -> None:
     model = ScriptedModel(Call("c1", "look_up", arguments), "Sorry.")
     task = play(model).send("Weather?")
@@ -45,10 +45,10 @@ def test_a_broken_call_is_not_made_and_the_model_is_told_where(
     [(call_id, text)] = results(model)
     told = json.loads(text)
     assert (call_id, told["error_type"], told.get("path", "")) == ("c1", kind, path)
-    assert state_of(task) == "completed"
+    assert task_state(task) == "completed"
 
 
-def test_a_call_that_was_cut_off_is_not_made_even_if_it_looks_whole(play: Any, ledger: Ledger) -> None:
+def test_a_call_that_was_cut_off_is_not_made_even_if_it_looks_whole(play: Any, ledger: SideEffects) -> None:
     cut = Reply(calls=(Call("c1", "book", '{"seat": 1}'), Call("c2", "book", '{"seat": 2')), finish="length")
     model = ScriptedModel(cut, "Sorry.")
     play(model).send("Book!")
@@ -97,25 +97,25 @@ def test_endless_tool_use_ends_in_one_closing_call_with_tools_still_declared(pla
     assert closing.tool_choice == "none"
     assert closing.tools == model.prompts[0].tools
     assert "limit of 5 steps" in closing.turns[-1].text
-    assert (state_of(task), text_of(task)) == ("completed", "The best I have.")
+    assert (task_state(task), status_text(task)) == ("completed", "The best I have.")
     assert task["metadata"]["agentfn"]["partial"] is True
     assert task["metadata"]["agentfn"]["finish_reason"] == "max_steps"
 
 
-def test_calls_in_the_closing_turn_are_left_out(play: Any, ledger: Ledger) -> None:
+def test_calls_in_the_closing_turn_are_left_out(play: Any, ledger: SideEffects) -> None:
     call = Call("c", "book", '{"seat": 1}')
     model = ScriptedModel(calls("now"), Reply("Enough.", (call,), finish="tool_calls"))
     task = play(model, max_steps=1).send("Go!")
-    assert text_of(task) == "Enough."
+    assert status_text(task) == "Enough."
     assert ledger.entries == ["now"]
 
 
 def test_a_closing_turn_that_finishes_by_tool_is_an_answer_too(play: Any) -> None:
     task = play(ScriptedModel(calls("now"), calls("finish", text="Noon, I think.")), max_steps=1).send("Go!")
-    assert (state_of(task), text_of(task)) == ("completed", "Noon, I think.")
+    assert (task_state(task), status_text(task)) == ("completed", "Noon, I think.")
 
 
-def test_the_same_call_again_and_again_is_remarked_on_and_then_no_longer_made(play: Any, ledger: Ledger) -> None:
+def test_the_same_call_again_and_again_is_remarked_on_and_then_no_longer_made(play: Any, ledger: SideEffects) -> None:
     model = ScriptedModel.by_turn(
         lambda prompt: calls("look_up", city="Rome") if prompt.tool_choice != "none" else "Rain."
     )
@@ -157,7 +157,7 @@ def test_produced_files_become_artifacts_and_progress_reaches_the_caller(play: A
 def test_finishing_with_an_unknown_file_is_a_mistake_not_an_end(play: Any) -> None:
     model = ScriptedModel(calls("draw"), calls("finish", text="Here.", files=["nothing.svg"]), "Drawn.")
     task = play(model).send("Draw.")
-    assert text_of(task) == "Drawn."
+    assert status_text(task) == "Drawn."
     assert "no such file: nothing.svg; there are: chart.svg" in results(model)[-1][1]
 
 
@@ -171,11 +171,11 @@ def test_a_long_result_is_cut_and_the_whole_is_kept_for_the_model_alone(play: An
     assert "artifacts" not in task
 
 
-def test_a_turn_that_a_lifecycle_tool_ends_answers_all_its_calls(play: Any, ledger: Ledger) -> None:
+def test_a_turn_that_a_lifecycle_tool_ends_answers_all_its_calls(play: Any, ledger: SideEffects) -> None:
     model = ScriptedModel((calls("book", seat=1), calls("ask_user", question="Sure?"), calls("now")), "Fine.")
     stage = play(model)
     task = stage.send("Go!")
-    assert state_of(task) == "input_required"
+    assert task_state(task) == "input_required"
     stage.send("Yes.", taskId=task["id"])
     assert ledger.entries == []
     assert [turn.role for turn in model.prompts[-1].turns] == ["user", "assistant", "tool", "tool", "tool", "user"]
@@ -184,12 +184,12 @@ def test_a_turn_that_a_lifecycle_tool_ends_answers_all_its_calls(play: Any, ledg
 
 def test_an_empty_answer_never_completes_a_task(play: Any) -> None:
     task = play(ScriptedModel(Reply(""), Reply("  \n"), Reply(""))).send("Go!")
-    assert state_of(task) == "failed"
-    assert "empty answer" in text_of(task)
-    assert text_of(play(ScriptedModel(Reply(""), "Second try.")).send("Go!")) == "Second try."
+    assert task_state(task) == "failed"
+    assert "empty answer" in status_text(task)
+    assert status_text(play(ScriptedModel(Reply(""), "Second try.")).send("Go!")) == "Second try."
 
 
 def test_a_refusal_by_the_content_filter_is_a_failure_with_words(play: Any) -> None:
     task = play(ScriptedModel(Reply("", finish="content_filter"))).send("Go!")
-    assert state_of(task) == "failed"
-    assert "content filter" in text_of(task)
+    assert task_state(task) == "failed"
+    assert "content filter" in status_text(task)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from agentfn.local.local_agent import LocalAgent
-from support.agent_folder import write_agent
+from support.agent_folder import write_agent_folder
 
 # A short lease, so that progress is told soon: a run that saves nothing tells it when it renews its lease.
 SCRIPTED = {"AGENT_MODEL": "scripted", "AGENTFN_LEASE_SECONDS": "5"}
@@ -18,7 +18,7 @@ Answer = dict[str, Any]
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAgent]:
     """One agent for the stories that leave it as it was."""
-    folder = write_agent(tmp_path_factory.mktemp("functions") / "clerk")
+    folder = write_agent_folder(tmp_path_factory.mktemp("functions") / "clerk")
     with LocalAgent(folder, environment=SCRIPTED) as local:
         yield local
 

@@ -9,29 +9,29 @@ import pytest
 
 from agentfn import ConfigurationError
 from agentfn.local.local_agent import LocalAgent
-from conftest import state_of, text_of
+from conftest import task_state, status_text
 from local.conftest import SCRIPTED
-from support.agent_folder import write_agent
+from support.agent_folder import write_agent_folder
 
 ENDS = ("completed", "failed", "canceled", "rejected")
 
 
 def ended(task: dict[str, Any]) -> bool:
-    return state_of(task) in ENDS
+    return task_state(task) in ENDS
 
 
 def test_a_blocking_send_is_answered_with_the_finished_task(caller: Any) -> None:
     task = caller.send("hello", wait=True)
 
-    assert state_of(task) == "completed"
-    assert text_of(task) == "Good day. hello"
+    assert task_state(task) == "completed"
+    assert status_text(task) == "Good day. hello"
 
 
 def test_a_non_blocking_send_is_worked_on_by_the_queue(caller: Any) -> None:
     task = caller.send("hello", wait=False)
-    assert state_of(task) == "submitted"
+    assert task_state(task) == "submitted"
 
-    assert text_of(caller.watch(task["id"], ended)) == "Good day. hello"
+    assert status_text(caller.watch(task["id"], ended)) == "Good day. hello"
 
 
 def test_polls_are_answered_and_tell_progress_while_a_long_run_goes_on(caller: Any) -> None:
@@ -40,31 +40,31 @@ def test_polls_are_answered_and_tell_progress_while_a_long_run_goes_on(caller: A
     task = caller.send("wait", wait=False)
 
     under_way = caller.watch(task["id"], lambda task: "message" in task["status"])
-    assert state_of(under_way) == "working"
-    assert text_of(under_way) == "at the gate"
+    assert task_state(under_way) == "working"
+    assert status_text(under_way) == "at the gate"
     assert caller.send("hello", wait=True)["status"]["state"] == "TASK_STATE_COMPLETED"
 
     gate.set()
-    assert text_of(caller.watch(task["id"], ended)) == "Done: open"
+    assert status_text(caller.watch(task["id"], ended)) == "Done: open"
 
 
 def test_two_runs_go_on_at_once(caller: Any) -> None:
     one, other = caller.send("meet", wait=False), caller.send("meet", wait=False)
 
-    assert text_of(caller.watch(one["id"], ended)) == "Done: met"
-    assert text_of(caller.watch(other["id"], ended)) == "Done: met"
+    assert status_text(caller.watch(one["id"], ended)) == "Done: met"
+    assert status_text(caller.watch(other["id"], ended)) == "Done: met"
 
 
 def test_a_task_is_cancelled_while_its_run_goes_on(caller: Any) -> None:
     gate = sys.modules["app"].GATE
     gate.clear()
     task = caller.send("wait", wait=False)
-    caller.watch(task["id"], lambda task: state_of(task) == "working")
+    caller.watch(task["id"], lambda task: task_state(task) == "working")
 
     caller.rpc("CancelTask", {"id": task["id"]})
     gate.set()
 
-    assert state_of(caller.get(task["id"])) == "canceled"
+    assert task_state(caller.get(task["id"])) == "canceled"
 
 
 def test_artifacts_are_downloaded_through_their_links_with_name_and_type(caller: Any) -> None:
@@ -111,11 +111,11 @@ def test_a_port_that_is_taken_is_named(local: LocalAgent, tmp_path: Path) -> Non
     port = int(local.url.rpartition(":")[2])
 
     with pytest.raises(ConfigurationError, match=f"port {port} cannot be used"):
-        LocalAgent(write_agent(tmp_path / "clerk"), environment=SCRIPTED, port=port).__enter__()
+        LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED, port=port).__enter__()
 
 
 def test_a_second_agent_in_the_process_is_refused_and_does_the_first_no_harm(caller: Any, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="another local agent"):
-        LocalAgent(write_agent(tmp_path / "clerk"), environment=SCRIPTED).__enter__()
+        LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED).__enter__()
 
-    assert state_of(caller.send("hello", wait=True)) == "completed"
+    assert task_state(caller.send("hello", wait=True)) == "completed"

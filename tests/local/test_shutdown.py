@@ -10,10 +10,10 @@ import httpx
 import pytest
 
 from agentfn import ConfigurationError
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.local.local_agent import LocalAgent
 from local.conftest import SCRIPTED, Caller
-from support.agent_folder import write_agent
+from support.agent_folder import write_agent_folder
 
 
 def own_threads() -> set[str]:
@@ -25,7 +25,7 @@ def test_nothing_is_left_of_an_agent_that_was_stopped(tmp_path: Path, monkeypatc
     monkeypatch.setenv("AWS_PROFILE", "mine")
     environment, path, threads, session = dict(os.environ), list(sys.path), own_threads(), boto3.DEFAULT_SESSION
 
-    with LocalAgent(write_agent(tmp_path / "clerk"), environment=SCRIPTED) as local, httpx.Client(timeout=30) as http:
+    with LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local, httpx.Client(timeout=30) as http:
         assert dict(os.environ) == environment
         Caller(local, http).send("draw a.svg", wait=True)
 
@@ -34,13 +34,13 @@ def test_nothing_is_left_of_an_agent_that_was_stopped(tmp_path: Path, monkeypatc
     assert sys.path == path
     assert boto3.DEFAULT_SESSION is session
     assert not {"app", "manners"} & sys.modules.keys()
-    assert client.cache_info().currsize == 0
+    assert aws_client.cache_info().currsize == 0
     with pytest.raises(httpx.ConnectError):
         httpx.get(local.url)
 
 
 def test_a_run_under_way_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    with LocalAgent(write_agent(tmp_path / "clerk"), environment=SCRIPTED) as local, httpx.Client(timeout=30) as http:
+    with LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local, httpx.Client(timeout=30) as http:
         caller = Caller(local, http)
         gate = sys.modules["app"].GATE
         task = caller.send("wait", wait=False)
@@ -52,7 +52,7 @@ def test_a_run_under_way_does_not_hold_up_the_end(tmp_path: Path) -> None:
 
 
 def test_agents_of_one_process_do_not_see_each_others_modules_or_tasks(tmp_path: Path) -> None:
-    first, second = write_agent(tmp_path / "first"), write_agent(tmp_path / "second")
+    first, second = write_agent_folder(tmp_path / "first"), write_agent_folder(tmp_path / "second")
     (second / "manners.py").write_text('GREETING = "Hi."\n')
 
     said = []
@@ -68,9 +68,9 @@ def test_agents_of_one_process_do_not_see_each_others_modules_or_tasks(tmp_path:
 def test_an_agent_that_does_not_start_leaves_nothing_either(tmp_path: Path) -> None:
     threads, path = own_threads(), list(sys.path)
 
-    with pytest.raises(ConfigurationError, match="AGENT_MODEL"), LocalAgent(write_agent(tmp_path / "clerk")):
+    with pytest.raises(ConfigurationError, match="AGENT_MODEL"), LocalAgent(write_agent_folder(tmp_path / "clerk")):
         pass
 
     assert own_threads() == threads
     assert sys.path == path
-    assert client.cache_info().currsize == 0
+    assert aws_client.cache_info().currsize == 0

@@ -9,15 +9,15 @@ from agentfn.models.turn import Finish
 from agentfn.testing import ScriptedModel
 from agentfn.testing.scripted import Answer
 
-FREE = Usage()
-HALF = "\ud83d"  # of a character
-MOST_QUESTIONS = 150  # that a loop of a test may ask; whoever asks more would ask for ever
+NO_USAGE = Usage()
+LONE_SURROGATE = "\ud83d"  # of a character
+MAX_MODEL_CALLS = 150  # that a loop of a test may ask; whoever asks more would ask for ever
 
 # Letters that are no letters, letters that turn others round, and halves of letters.
-TEXTS = ["日本 😀", "a\x00b", "\u202eetirw\u202c", f"a{HALF}b", "\ufeff", "é" * 300, "{", '"', "```", "\\"]
-NAMES = ["Look", "LOOK", "look ", "look.at", "functions.look", "смотри", "look\u202e", "look\x00", HALF, "x" * 1_000]
-IDS = ["", " ", "call_1_1", "a/b", "a\x00", HALF, "\u202e", "é" * 200, "call_2"]
-ARGUMENTS = [
+ODD_TEXTS = ["日本 😀", "a\x00b", "\u202eetirw\u202c", f"a{LONE_SURROGATE}b", "\ufeff", "é" * 300, "{", '"', "```", "\\"]
+ODD_NAMES = ["Look", "LOOK", "look ", "look.at", "functions.look", "смотри", "look\u202e", "look\x00", LONE_SURROGATE, "x" * 1_000]
+ODD_IDS = ["", " ", "call_1_1", "a/b", "a\x00", LONE_SURROGATE, "\u202e", "é" * 200, "call_2"]
+ODD_ARGUMENTS = [
     "",
     " ",
     "null",
@@ -34,7 +34,7 @@ ARGUMENTS = [
     '{"seat": "one"}',
     '{"nothing": 1}',
     '"{\\"at\\": \\"x\\"}"',
-    f'{{"at": "{HALF}"}}',
+    f'{{"at": "{LONE_SURROGATE}"}}',
     '{"at": "\\ud83d"}',
     '{"at": "\\u0000"}',
     "[" * 3_000,
@@ -42,7 +42,7 @@ ARGUMENTS = [
 
 
 @dataclass(frozen=True)
-class Tongue:
+class ProtocolSpeaker:
     """Says the same in either protocol. The arguments are raw text, spliced in as they are."""
 
     protocol: str
@@ -52,33 +52,33 @@ class Tongue:
         return self.protocol == "native"
 
     def call(
-        self, name: str, arguments: str = "{}", *, text: str = "", finish: Finish = "tool_calls", usage: Usage = FREE
+        self, name: str, arguments: str = "{}", *, text: str = "", finish: Finish = "tool_calls", usage: Usage = NO_USAGE
     ) -> Reply:
         if self.native:
             return Reply(text, (Call("", name, arguments),), usage, finish)
-        return Reply(action(name, arguments, text), (), usage, "stop" if finish == "tool_calls" else finish)
+        return Reply(json_action(name, arguments, text), (), usage, "stop" if finish == "tool_calls" else finish)
 
-    def answer(self, text: str, *, finish: Finish = "stop", usage: Usage = FREE) -> Reply:
+    def answer(self, text: str, *, finish: Finish = "stop", usage: Usage = NO_USAGE) -> Reply:
         if self.native:
             return Reply(text, (), usage, finish)
-        return Reply(action("final_answer", json.dumps({"text": text})), (), usage, finish)
+        return Reply(json_action("final_answer", json.dumps({"text": text})), (), usage, finish)
 
 
-def action(name: str, arguments: str, thought: str = "") -> str:
+def json_action(name: str, arguments: str, thought: str = "") -> str:
     return f'{{"thought": {json.dumps(thought)}, "tool": {json.dumps(name)}, "args": {arguments}}}'
 
 
-def without_end(lines: Iterator[Answer], *, closing: Answer | None = None) -> ScriptedModel:
+def endless_model(lines: Iterator[Answer], *, closing: Answer | None = None) -> ScriptedModel:
     """A model that never runs out of lines; with `closing`, it says that when its tools are off."""
 
     def answer(prompt: Prompt) -> Answer:
-        assert len(model.prompts) < MOST_QUESTIONS, "this loop has no end"
-        return closing if closing is not None and closes(prompt) else next(lines)
+        assert len(model.prompts) < MAX_MODEL_CALLS, "this loop has no end"
+        return closing if closing is not None and is_closing(prompt) else next(lines)
 
     model = ScriptedModel.by_turn(answer)
     return model
 
 
-def closes(prompt: Prompt) -> bool:
+def is_closing(prompt: Prompt) -> bool:
     """Whether that is a closing prompt. In plain text, tools are off where it says so."""
     return prompt.tool_choice == "none" or "tools are off" in prompt.turns[-1].text.lower()

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from loop.loop_harness import Desk, Player, Workshop
+from loop.loop_harness import MemoryWorkspace, LoopHarness, TracingTools
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> MemoryWorkspace:
+    return MemoryWorkspace(tmp_path)
 
 
 @pytest.fixture
-def shop() -> Workshop:
-    return Workshop()
+def shop() -> TracingTools:
+    return TracingTools()
 
 
 @pytest.fixture
-def player(desk: Desk, shop: Workshop) -> Player:
-    return Player(desk, shop)
+def player(desk: MemoryWorkspace, shop: TracingTools) -> LoopHarness:
+    return LoopHarness(desk, shop)

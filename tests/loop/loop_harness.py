@@ -17,23 +17,23 @@ from agentfn.tools import FileLink, FileRecord, ToolRegistry
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
 from provider_stubs.request_rules import openai_faults
 
-HI = Turn("user", "hi")
+HELLO = Turn("user", "hi")
 
 
-class Desk:
+class MemoryWorkspace:
     """The files of a task, in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.kept: dict[str, tuple[FileRecord, bytes]] = {}
+        self.records: dict[str, tuple[FileRecord, bytes]] = {}
 
     @property
     def files(self) -> tuple[FileRecord, ...]:
-        return tuple(record for record, _ in self.kept.values())
+        return tuple(record for record, _ in self.records.values())
 
     @property
     def produced(self) -> tuple[FileInfo, ...]:
-        return tuple(record for record, _ in self.kept.values() if record.origin == "produced")
+        return tuple(record for record, _ in self.records.values() if record.origin == "produced")
 
     def local_path(self, name: str) -> Path:
         raise ToolError(f"there is no file {name!r}")
@@ -41,34 +41,34 @@ class Desk:
     def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
         origin = "hidden" if hidden else "produced"
         record = FileRecord(file.name, file.content_type, file.size, origin, f"key/{file.name}")  # type: ignore[arg-type]
-        self.kept[file.name] = (record, file.read())
+        self.records[file.name] = (record, file.read())
         return record
 
     def add_link(self, link: FileLink) -> FileInfo:
         record = FileRecord(link.name, link.media_type, 0, "produced", url=link.url)
-        self.kept[link.name] = (record, b"")
+        self.records[link.name] = (record, b"")
         return record
 
 
-class Workshop:
+class TracingTools:
     """Tools that say what they did, in `done`; `most` is how many ran at once at the busiest moment."""
 
     def __init__(self) -> None:
-        self.done: list[str] = []
-        self.most = 0
+        self.effects: list[str] = []
+        self.max_parallel = 0
         self._running = 0
         self._lock = threading.Lock()
         self.tools = ToolRegistry([self._look(), self._book(), self._nap(), self._draw(), self._give()])
 
-    def _did(self, what: str) -> None:
+    def _record(self, what: str) -> None:
         with self._lock:
-            self.done.append(what)
+            self.effects.append(what)
 
     def _look(self) -> Any:
         @tool(idempotent=True)
         def look(at: str = "") -> str:
             """Looks. Has no effect."""
-            self._did(f"look {at}")
+            self._record(f"look {at}")
             return f"saw {at}"
 
         return look
@@ -77,7 +77,7 @@ class Workshop:
         @tool
         def book(seat: int) -> str:
             """Books. Has one."""
-            self._did(f"book {seat}")
+            self._record(f"book {seat}")
             return f"booked {seat}"
 
         return book
@@ -87,7 +87,7 @@ class Workshop:
         async def nap(seconds: float, name: str = "", chatty: bool = False, context: Context = None) -> str:  # type: ignore[assignment]
             """Sleeps."""
             self._running += 1
-            self.most = max(self.most, self._running)
+            self.max_parallel = max(self.max_parallel, self._running)
             try:
                 end = asyncio.get_running_loop().time() + seconds
                 while (rest := end - asyncio.get_running_loop().time()) > 0:
@@ -96,7 +96,7 @@ class Workshop:
                         context.progress("still here")
             finally:
                 self._running -= 1
-            self._did(f"nap {name}")
+            self._record(f"nap {name}")
             return f"slept {name}"
 
         return nap
@@ -120,11 +120,11 @@ class Workshop:
 
 
 @dataclasses.dataclass
-class Player:
-    desk: Desk
-    shop: Workshop
+class LoopHarness:
+    workspace: MemoryWorkspace
+    tracing_tools: TracingTools
 
-    def loop(self, model: Model, seconds: float = 60, **rest: Any) -> AgentLoop:
+    def make_loop(self, model: Model, seconds: float = 60, **rest: Any) -> AgentLoop:
         limits = LoopLimits(
             max_steps=rest.pop("steps", 40),
             max_repeats=rest.pop("repeats", 6),
@@ -133,9 +133,9 @@ class Player:
         )
         return AgentLoop(
             model=model,
-            tools=rest.pop("tools", self.shop.tools),
+            tools=rest.pop("tools", self.tracing_tools.tools),
             system_prompt="Be brief.",
-            workspace=self.desk,
+            workspace=self.workspace,
             deadline=rest.pop("deadline", None) or Deadline.after(seconds),
             limiter=rest.pop("slots", None) or ConcurrencyLimiter(16),
             task_id="task",
@@ -144,19 +144,19 @@ class Player:
             **rest,
         )
 
-    def play(self, model: Model, *turns: Turn, interrupted: bool = False, **rest: Any) -> list[LoopEvent]:
+    def events_of(self, model: Model, *turns: Turn, interrupted: bool = False, **rest: Any) -> list[LoopEvent]:
         async def collect() -> list[LoopEvent]:
-            loop = self.loop(model, **rest)
-            return [event async for event in loop.run_stream(turns or (HI,), interrupted=interrupted)]
+            loop = self.make_loop(model, **rest)
+            return [event async for event in loop.run_stream(turns or (HELLO,), interrupted=interrupted)]
 
         events = asyncio.run(collect())
         check_events(events)
         for prompt in getattr(model, "prompts", ()):
-            check_prompt(prompt)
+            check_request(prompt)
         return events
 
     def run(self, model: Model, *turns: Turn, **rest: Any) -> LoopResult:
-        final = self.play(model, *turns, **rest)[-1]
+        final = self.events_of(model, *turns, **rest)[-1]
         assert isinstance(final, LoopFinished)
         return final.result
 
@@ -181,7 +181,7 @@ def check_transcript(turns: Sequence[Turn]) -> None:
     assert not waiting, f"calls without a result: {waiting}"
 
 
-def check_prompt(prompt: Prompt) -> None:
+def check_request(prompt: Prompt) -> None:
     """What any provider takes: as a transcript, and as the chat messages that become of it."""
     assert prompt.turns[0].role == "user"
     assert prompt.turns[-1].role in ("user", "tool")
@@ -211,5 +211,5 @@ def check_events(events: Sequence[LoopEvent]) -> None:
         check_transcript(final.result.transcript)
 
 
-def told(result: LoopResult) -> list[str]:
+def tool_results(result: LoopResult) -> list[str]:
     return [turn.text for turn in result.transcript if turn.role == "tool"]

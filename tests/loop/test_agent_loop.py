@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.errors import ModelRefused
+from agentfn.errors import ModelRequestRejected
 from agentfn.loop import (
     LoopFinished,
     LoopResult,
@@ -21,7 +21,7 @@ from agentfn.loop import (
 )
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
-from loop.loop_harness import HI, check_transcript, told
+from loop.loop_harness import HELLO, check_transcript, tool_results
 
 
 def test_events_come_in_order_and_their_turns_make_up_the_transcript(player: Any) -> None:
@@ -33,7 +33,7 @@ def test_events_come_in_order_and_their_turns_make_up_the_transcript(player: Any
     assert kinds[-3:] == ["step_started", "model_turn", "final"]
     assert [event.step for event in events if isinstance(event, StepStarted)] == [1, 2]
     assert [event.text for event in events if isinstance(event, Progress)] == ["drawing a.svg"]
-    turns = [HI, *(turn for event in events for turn in event.turns)]
+    turns = [HELLO, *(turn for event in events for turn in event.turns)]
     assert sorted(turns, key=str) == sorted(events[-1].result.transcript, key=str)
 
 
@@ -47,7 +47,7 @@ def test_what_must_be_saved_at_once_says_so(player: Any) -> None:
 
 def test_a_turn_is_told_before_its_tools_start(player: Any, shop: Any) -> None:
     async def first_turn() -> list[str]:
-        playing = player.loop(ScriptedModel(calls("book", seat=1), "Done.")).play((HI,))
+        playing = player.loop(ScriptedModel(calls("book", seat=1), "Done.")).play((HELLO,))
         async for event in playing:
             if isinstance(event, ModelTurn):
                 await asyncio.sleep(0.05)
@@ -59,7 +59,7 @@ def test_a_turn_is_told_before_its_tools_start(player: Any, shop: Any) -> None:
 
 def test_who_stops_listening_leaves_nothing_running(player: Any, shop: Any) -> None:
     async def stop_at(kind: type) -> int:
-        playing = player.loop(ScriptedModel((calls("nap", seconds=5), calls("nap", seconds=6)), "Done.")).play((HI,))
+        playing = player.loop(ScriptedModel((calls("nap", seconds=5), calls("nap", seconds=6)), "Done.")).play((HELLO,))
         async for event in playing:
             if isinstance(event, kind):
                 await asyncio.sleep(0.05)
@@ -110,7 +110,7 @@ def test_files_and_links_are_produced_and_told_to_the_model(player: Any, desk: A
     model = ScriptedModel((calls("draw"), calls("give", text=given)), "Done.")
     result = player.run(model)
     assert sorted(info.name for info in result.files) == ["a.svg", "q1.pdf"]
-    drawn, linked = told(result)
+    drawn, linked = tool_results(result)
     assert drawn == "drawn\nProduced files:\n- a.svg (image/svg+xml, 6 bytes)"
     assert linked == f"{given}\nProduced files:\n- q1.pdf (application/pdf, at {url})"
     assert desk.kept["q1.pdf"][0].url == url
@@ -118,12 +118,12 @@ def test_files_and_links_are_produced_and_told_to_the_model(player: Any, desk: A
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"])
 def test_a_result_is_never_empty(player: Any, text: str) -> None:
-    assert told(player.run(ScriptedModel(calls("give", text=text), "Done."))) == ["(no output)"]
+    assert tool_results(player.run(ScriptedModel(calls("give", text=text), "Done."))) == ["(no output)"]
 
 
 def test_a_long_result_is_cut_and_kept_whole(player: Any, desk: Any) -> None:
     result = player.run(ScriptedModel(calls("give", text="é" * 1000), "Done."), limits={"output_chars": 100})
-    [text] = told(result)
+    [text] = tool_results(result)
     assert text.startswith("é" * 100 + "\n… (900 of 1,000 characters are missing; the whole is in output-")
     [(record, content)] = desk.kept.values()
     assert (record.origin, content.decode()) == ("hidden", "é" * 1000)
@@ -138,14 +138,14 @@ def test_half_characters_do_not_get_into_the_transcript(player: Any) -> None:
     result = player.run(model)
     json.dumps([turn.to_json() for turn in result.transcript], ensure_ascii=False).encode()
     assert result.text == "done ?"
-    assert told(result)[:2] == ["?", "?"]
+    assert tool_results(result)[:2] == ["?", "?"]
 
 
 def test_any_script_comes_through_unharmed(player: Any) -> None:
     text = "日本 😀 ‮ \u0000 ﷽ é"
     model = ScriptedModel(calls("give", text=text), text)
     result = player.run(model, Turn("user", text))
-    assert (result.text, told(result)) == (text, [text])
+    assert (result.text, tool_results(result)) == (text, [text])
 
 
 def test_ids_that_a_model_gives_twice_are_told_apart(player: Any, shop: Any) -> None:
@@ -155,18 +155,18 @@ def test_ids_that_a_model_gives_twice_are_told_apart(player: Any, shop: Any) -> 
     )
     result = player.run(model)
     check_transcript(result.transcript)
-    assert told(result) == ["saw a", "saw b", "saw c", "saw a"]
+    assert tool_results(result) == ["saw a", "saw b", "saw c", "saw a"]
 
 
 def test_a_tool_call_is_forced_on_the_first_step_of_a_fresh_talk_and_never_else(player: Any) -> None:
     model = ScriptedModel(calls("look"), "Done.")
     player.play(model, force_first_tool=True)
     assert [prompt.tool_choice for prompt in model.prompts] == ["required", "auto"]
-    remembered = (HI, Turn("assistant", "Hello."), Turn("user", "again"))
+    remembered = (HELLO, Turn("assistant", "Hello."), Turn("user", "again"))
     model = ScriptedModel("Done.")
     player.play(model, *remembered, force_first_tool=True)
     assert model.prompts[0].tool_choice == "required"
-    talk = (HI, Turn("assistant", "Hello.", usage=Usage(1, 1)), Turn("user", "again"))
+    talk = (HELLO, Turn("assistant", "Hello.", usage=Usage(1, 1)), Turn("user", "again"))
     model = ScriptedModel("Done.")
     player.play(model, *talk, force_first_tool=True)
     assert model.prompts[0].tool_choice == "auto"
@@ -176,7 +176,7 @@ def test_a_tool_call_is_forced_on_the_first_step_of_a_fresh_talk_and_never_else(
 
 
 def test_what_a_model_refuses_for_good_ends_the_task_at_once_and_says_why(player: Any) -> None:
-    model = ScriptedModel(ModelRefused("model x: no such key"), "Never said.")
+    model = ScriptedModel(ModelRequestRejected("model x: no such key"), "Never said.")
     result = player.run(model)
     assert (result.status, result.text, result.finish_reason) == ("failed", "model x: no such key", "model_error")
     assert len(model.prompts) == 1
@@ -194,6 +194,6 @@ def test_an_empty_answer_is_asked_for_again_and_remarked_on(player: Any) -> None
 
 
 def test_steps_and_usage_count_from_the_users_last_word(player: Any) -> None:
-    before = (HI, Turn("assistant", "Hello.", usage=Usage(5, 5)), Turn("user", "again"))
+    before = (HELLO, Turn("assistant", "Hello.", usage=Usage(5, 5)), Turn("user", "again"))
     result = player.run(ScriptedModel(Reply("Done.", usage=Usage(1, 1))), *before)
     assert (result.total_steps, result.usage.total, len(result.transcript)) == (1, 2, 4)

@@ -10,7 +10,7 @@ from agentfn.loop.tool_calls.approval import parse_decision
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools import ToolRegistry
-from loop.loop_harness import HI, check_transcript, told
+from loop.loop_harness import HELLO, check_transcript, tool_results
 
 
 class Till:
@@ -79,7 +79,7 @@ def test_the_answer_runs_the_call_changes_it_or_declines_it(
     model = ScriptedModel("Done.")
     result = player.run(model, *waiting.transcript, say(answer), tools=till.tools)
     assert (result.text, till.done) == ("Done.", done)
-    (paid,) = told(result)
+    (paid,) = tool_results(result)
     assert words in paid
     check_transcript(model.prompts[0].turns)
     assert [turn.role for turn in model.prompts[0].turns] == ["user", "assistant", "tool"]
@@ -90,7 +90,7 @@ def test_other_calls_of_the_turn_are_run_before_the_user_is_asked(player: Any, t
     assert (waiting.status, till.done) == ("input_required", ["look"])
     result = player.run(ScriptedModel("Done."), *waiting.transcript, say("ok"), tools=till.tools)
     assert till.done == ["look", "pay 5 to Ann"]
-    assert [text.split(",")[0].split("\n")[0] for text in told(result)] == ["paid", "seen"]
+    assert [text.split(",")[0].split("\n")[0] for text in tool_results(result)] == ["paid", "seen"]
 
 
 def test_several_calls_are_asked_for_one_after_the_other(player: Any, till: Till) -> None:
@@ -100,7 +100,7 @@ def test_several_calls_are_asked_for_one_after_the_other(player: Any, till: Till
         assert result.status == "input_required"
         result = player.run(model, *result.transcript, say(answer), tools=till.tools)
     assert (result.text, till.done) == ("Done.", ["pay 1 to Ann", "pay 3 to Ann"])
-    assert [json.loads(text)["error_type"] for text in told(result) if text.startswith("{")] == ["declined"]
+    assert [json.loads(text)["error_type"] for text in tool_results(result) if text.startswith("{")] == ["declined"]
 
 
 def test_a_transcript_comes_out_the_same_in_whichever_order_it_was_saved(player: Any, till: Till) -> None:
@@ -108,7 +108,7 @@ def test_a_transcript_comes_out_the_same_in_whichever_order_it_was_saved(player:
     spoken = Turn("assistant", "", (Call("a", "pay", '{"amount": 1}'), Call("b", "look", "{}")))
     looked, paid = Turn("tool", "seen", call_id="b", name="look"), Turn("tool", "paid", call_id="a", name="pay")
     model = ScriptedModel("Done.")
-    player.run(model, HI, spoken, looked, say("yes"), paid, tools=till.tools)
+    player.run(model, HELLO, spoken, looked, say("yes"), paid, tools=till.tools)
     assert [turn.call_id for turn in model.prompts[0].turns] == ["", "", "a", "b"]
     assert till.done == []
 
@@ -118,19 +118,19 @@ def test_the_user_is_not_asked_about_a_call_that_could_not_be_run(player: Any, t
     model = ScriptedModel(calls("pay", amount="much"), cut, "Done.")
     result = player.run(model, tools=till.tools)
     assert (result.text, till.done) == ("Done.", [])
-    assert [json.loads(text)["error_type"] for text in told(result)] == ["invalid_arguments", "truncated"]
+    assert [json.loads(text)["error_type"] for text in tool_results(result)] == ["invalid_arguments", "truncated"]
 
 
 def test_a_call_that_was_approved_in_a_run_that_died_is_not_run_again(player: Any, till: Till) -> None:
     waiting = player.run(ScriptedModel(calls("pay", amount=5)), tools=till.tools)
     result = player.run(ScriptedModel("Done."), *waiting.transcript, say("yes"), tools=till.tools, interrupted=True)
     assert till.done == []
-    assert "outcome_unknown" in told(result)[0]
+    assert "outcome_unknown" in tool_results(result)[0]
 
 
 def test_a_run_that_died_before_the_user_was_asked_asks_him(player: Any, till: Till) -> None:
     spoken = Turn("assistant", "", (Call("a", "pay", '{"amount": 1}'),))
-    assert player.run(ScriptedModel(), HI, spoken, tools=till.tools, interrupted=True).finish_reason == "approval"
+    assert player.run(ScriptedModel(), HELLO, spoken, tools=till.tools, interrupted=True).finish_reason == "approval"
 
 
 def test_approval_works_for_actions_too(player: Any, till: Till) -> None:

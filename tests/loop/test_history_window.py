@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.errors import ModelTooLong
+from agentfn.errors import ContextWindowExceeded
 from agentfn.loop import LoopLimits, Notice
 from agentfn.loop.agent_loop import AgentLoop
 from agentfn.loop.history_window import char_budget, trim_history
@@ -80,7 +80,7 @@ def test_a_loop_shows_no_more_than_its_limit_and_forgets_nothing(player: Any) ->
 def test_a_model_for_which_the_transcript_is_too_long_is_asked_again_with_less_of_it(player: Any) -> None:
     def answer(prompt: Prompt) -> Reply:
         if sum(len(turn.text) for turn in prompt.turns) > 4_000:
-            raise ModelTooLong("the transcript is too long for this model")
+            raise ContextWindowExceeded("the transcript is too long for this model")
         return Reply("Done.")
 
     model = ScriptedModel.by_turn(answer)
@@ -90,6 +90,6 @@ def test_a_model_for_which_the_transcript_is_too_long_is_asked_again_with_less_o
 
 
 def test_a_model_for_which_every_transcript_is_too_long_is_asked_no_further(player: Any) -> None:
-    model = ScriptedModel.by_turn(lambda _: ModelTooLong("the transcript is too long for this model"))
+    model = ScriptedModel.by_turn(lambda _: ContextWindowExceeded("the transcript is too long for this model"))
     result = player.run(model, Turn("user", "a" * 3_000))
     assert (result.status, result.finish_reason, len(model.prompts)) == ("failed", "model_error", 1)

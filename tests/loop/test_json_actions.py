@@ -9,7 +9,7 @@ from agentfn.loop import Notice
 from agentfn.loop.tool_protocols.json_extraction import find_json_objects
 from agentfn.models import Call, Reply, Turn
 from agentfn.testing import ScriptedModel, calls
-from loop.loop_harness import HI, told
+from loop.loop_harness import HELLO, tool_results
 
 
 def act(tool: str, thought: str = "So.", **args: Any) -> str:
@@ -45,7 +45,7 @@ def test_an_action_is_found_in_whatever_a_model_writes_around_it(player: Any, sh
 def test_braces_and_commas_within_strings_are_left_alone(player: Any) -> None:
     text = 'a {"b": [1,]} , } ] "quoted" {{'
     for written in (act("give", text=text), act("give", text=text)[:-1] + ",}"):
-        assert told(player.run(ScriptedModel(written, ANSWER), protocol="json")) == [text]
+        assert tool_results(player.run(ScriptedModel(written, ANSWER), protocol="json")) == [text]
 
 
 def test_nothing_is_guessed_where_a_text_is_broken_beyond_a_comma() -> None:
@@ -81,7 +81,7 @@ def test_the_same_action_twice_in_a_row_is_not_run_again(player: Any, shop: Any)
     again = act("look", at="x")
     result = player.run(ScriptedModel(again, again, act("look", at="y"), again, ANSWER), protocol="json")
     assert shop.done == ["look x", "look y", "look x"]
-    assert [json.loads(text)["error_type"] for text in told(result) if text.startswith("{")] == ["repeated"]
+    assert [json.loads(text)["error_type"] for text in tool_results(result) if text.startswith("{")] == ["repeated"]
 
 
 FINALS: dict[str, Any] = {
@@ -140,7 +140,7 @@ def test_a_closing_reply_that_calls_a_tool_is_nudged_and_then_its_thought_is_the
 
 def test_a_model_is_told_of_its_tools_in_words_and_speaks_in_turns_with_the_user(player: Any) -> None:
     model = ScriptedModel(act("look", "First this.", at="x"), ANSWER)
-    player.run(model, HI, Turn("user", "And hurry."), protocol="json", force_first_tool=True)
+    player.run(model, HELLO, Turn("user", "And hurry."), protocol="json", force_first_tool=True)
     first, second = model.prompts
     assert first.tools == second.tools == ()
     for name in ("look", "book", "final_answer", "ask_user"):

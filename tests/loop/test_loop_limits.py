@@ -14,7 +14,7 @@ from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls, pause
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
-from loop.loop_harness import HI, check_transcript, told
+from loop.loop_harness import HELLO, check_transcript, tool_results
 
 
 def look(number: int, **usage: Any) -> Reply:
@@ -22,7 +22,7 @@ def look(number: int, **usage: Any) -> Reply:
 
 
 def run(model: Any, tools: ToolRegistry, limits: LoopLimits, *turns: Turn, **rest: Any) -> Any:
-    return asyncio.run(AgentLoop(model, tools, limits=limits, **rest).run(turns or [HI]))
+    return asyncio.run(AgentLoop(model, tools, limits=limits, **rest).run(turns or [HELLO]))
 
 
 MET: dict[str, tuple[LoopLimits, dict[str, Any], str]] = {
@@ -56,7 +56,7 @@ def test_limits_of_tokens_and_money_count_what_earlier_runs_spent(shop: Any) -> 
     spent = Turn("assistant", "", (Call("a", "look", "{}"),), usage=Usage(5_000, 10))
     model = ScriptedModel("Done.")
     result = run(
-        model, shop.tools, LoopLimits(max_total_tokens=5_000), HI, spent, Turn("tool", "seen", call_id="a", name="look")
+        model, shop.tools, LoopLimits(max_total_tokens=5_000), HELLO, spent, Turn("tool", "seen", call_id="a", name="look")
     )
     assert (result.finish_reason, len(model.prompts)) == ("max_tokens", 1)
 
@@ -72,7 +72,7 @@ def test_a_loop_that_no_other_run_goes_on_with_answers_before_its_time_is_over(s
     result = run(model, shop.tools, LoopLimits(), deadline=Deadline.after(8.0))
     assert (result.status, result.finish_reason, result.partial) == ("completed", "out_of_time", True)
     assert time.monotonic() - started < 8.0
-    assert "out_of_time" in told(result)[0]
+    assert "out_of_time" in tool_results(result)[0]
     check_transcript(result.transcript)
     assert "The end of the time is reached" in model.prompts[-1].turns[-1].text
 
@@ -113,8 +113,8 @@ def test_an_output_over_the_limit_can_be_read_on_in(shop: Any) -> None:
     model = ScriptedModel(calls("give", text=long), calls("read_more", file="output-call_1_1.txt", offset=200), "Done.")
     result = run(model, shop.tools, LoopLimits(tools=ToolLimits(max_output_chars=200)))
     assert ["read_more" in str(prompt.tools) for prompt in model.prompts] == [False, True, True]
-    assert "read_more goes on with from offset 200" in told(result)[0]
-    assert long[200:220] in told(result)[1]
+    assert "read_more goes on with from offset 200" in tool_results(result)[0]
+    assert long[200:220] in tool_results(result)[1]
 
 
 def test_an_event_says_in_a_line_what_a_tool_found(player: Any) -> None:

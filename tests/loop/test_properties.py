@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfn import Context, Deadline, tool
-from agentfn.errors import ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.errors import ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
 from agentfn.loop import LoopEvent, LoopFinished, LoopLimits, LoopResult, LoopStatus, ModelTurn, TextDelta
 from agentfn.loop.transcript import order_turns, pending_calls
 from agentfn.models import Call, Reply, Turn, Usage
@@ -26,8 +26,8 @@ from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
-from loop.bad_models import ARGUMENTS, IDS, NAMES, TEXTS, action, without_end
-from loop.loop_harness import HI, Desk, Player, Workshop, check_events, check_prompt, check_transcript
+from loop.bad_models import ODD_ARGUMENTS, ODD_IDS, ODD_NAMES, ODD_TEXTS, json_action, endless_model
+from loop.loop_harness import HELLO, MemoryWorkspace, LoopHarness, TracingTools, check_events, check_request, check_transcript
 
 pytestmark = pytest.mark.slow
 
@@ -48,17 +48,17 @@ LIFECYCLE = [
 AWAY = [
     ModelUnavailable("away", retry_after=0.0),
     ModelUnavailable("away for long", retry_after=400.0),
-    ModelRefused("no such model"),
-    ModelTooLong("too long"),
+    ModelRequestRejected("no such model"),
+    ContextWindowExceeded("too long"),
 ]
 VERDICTS = ["yes", "no", "Why?", '{"seat": 3}', '{"seat": "x"}', '{"approved": true, "arguments": {"seat": 4}}', "[]"]
-WORDS = ["", " ", "Done.", "I see.", *TEXTS]
+WORDS = ["", " ", "Done.", "I see.", *ODD_TEXTS]
 
 odd_calls = st.builds(
     Call,
-    st.sampled_from(IDS),
-    st.sampled_from([*NAMES, "", "look", "book", "pay", "finish", "ask_user"]),
-    st.sampled_from(ARGUMENTS),
+    st.sampled_from(ODD_IDS),
+    st.sampled_from([*ODD_NAMES, "", "look", "book", "pay", "finish", "ask_user"]),
+    st.sampled_from(ODD_ARGUMENTS),
 )
 any_calls = st.sampled_from(GOOD * 3 + ASKING + LIFECYCLE) | odd_calls
 usages = st.sampled_from([Usage(), Usage(10, 1), Usage(10, 1, 5, 0.1)])
@@ -68,7 +68,7 @@ native_replies: st.SearchStrategy[Answer] = st.builds(
 )
 actions: st.SearchStrategy[Answer] = st.builds(
     lambda call, before, thought, usage, finish: Reply(
-        before + action(call.name, call.arguments, thought), (), usage, finish
+        before + json_action(call.name, call.arguments, thought), (), usage, finish
     ),
     any_calls,
     st.sampled_from(["", "So: ", "```json\n", "はい。", "{x} "]),
@@ -77,12 +77,12 @@ actions: st.SearchStrategy[Answer] = st.builds(
     finishes,
 )
 finals: st.SearchStrategy[Answer] = st.sampled_from(
-    [Reply(action("final_answer", args)) for args in ('{"text": "Done."}', '"Done."', '{"text": "\\ud83d"}', "{}")]
+    [Reply(json_action("final_answer", args)) for args in ('{"text": "Done."}', '"Done."', '{"text": "\\ud83d"}', "{}")]
 )
 failures: st.SearchStrategy[Answer] = st.sampled_from(AWAY)
 
 
-class Bench(Workshop):
+class Bench(TracingTools):
     """A workshop that also says in `booked` which calls took effect, and has a tool that needs the user's word."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class Story:
 
     def play(self) -> "Play":
         bench = Bench()
-        return Play(self, bench, without_end(itertools.cycle(self.script)), Desk(Path()))
+        return Play(self, bench, endless_model(itertools.cycle(self.script)), MemoryWorkspace(Path()))
 
 
 limits = st.builds(
@@ -154,13 +154,13 @@ class Play:
     story: Story
     bench: Bench
     model: ScriptedModel
-    desk: Desk
+    desk: MemoryWorkspace
 
     async def once(
         self, turns: Sequence[Turn], *, stop: int | None = None, interrupted: bool = False
     ) -> list[LoopEvent]:
         """One run, which dies after event number `stop`."""
-        loop = Player(self.desk, self.bench).loop(
+        loop = LoopHarness(self.desk, self.bench).make_loop(
             self.model,
             protocol=self.story.protocol,
             stream=self.story.stream,
@@ -208,7 +208,7 @@ class Play:
         check_texts(events)
         while self.model.prompts:
             prompt = self.model.prompts.pop()
-            check_prompt(prompt)
+            check_request(prompt)
             if self.story.protocol == "json":  # templates of local models want it so
                 assert all(one.role != other.role for one, other in itertools.pairwise(prompt.turns))
         assert [times for times in Counter(self.bench.booked).values() if times > 1] == []
@@ -269,7 +269,7 @@ def no_pauses() -> Iterator[None]:
 @given(stories())
 def test_whatever_a_model_says_the_loop_ends_within_its_limits_and_in_words(story: Story) -> None:
     with no_pauses():
-        asyncio.run(story.play().to_the_end([HI]))
+        asyncio.run(story.play().to_the_end([HELLO]))
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -277,8 +277,8 @@ def test_whatever_a_model_says_the_loop_ends_within_its_limits_and_in_words(stor
 def test_a_run_that_dies_anywhere_is_gone_on_with_and_no_call_takes_effect_twice(story: Story, stop: int) -> None:
     async def die_and_go_on() -> None:
         play = story.play()
-        events = await play.once([HI], stop=stop)
-        await play.to_the_end(kept([HI], events), interrupted=True)
+        events = await play.once([HELLO], stop=stop)
+        await play.to_the_end(kept([HELLO], events), interrupted=True)
 
     with no_pauses():
         asyncio.run(die_and_go_on())

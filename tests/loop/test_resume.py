@@ -16,7 +16,7 @@ from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from agentfn.testing.scripted import Answer
 from agentfn.tools import ToolRegistry
-from loop.loop_harness import HI, Desk, Player, Workshop, check_transcript, told
+from loop.loop_harness import HELLO, MemoryWorkspace, LoopHarness, TracingTools, check_transcript, tool_results
 
 LOOKS = [calls("look", at=place) for place in ("a", "b")]
 BOOKS = [calls("book", seat=seat) for seat in (1, 2)]
@@ -43,10 +43,10 @@ def play(
     script: Any, turns: Sequence[Turn], steps: int, interrupted: bool = False
 ) -> tuple[LoopResult, Counter[str], int]:
     """The result, what the tools did, and how often the model was asked."""
-    shop, model = Workshop(), model_of(script)
-    player = Player(Desk(Path()), shop)
+    shop, model = TracingTools(), model_of(script)
+    player = LoopHarness(MemoryWorkspace(Path()), shop)
     result = player.run(model, *turns, interrupted=interrupted, steps=steps, repeats=3)
-    return result, Counter(shop.done), len(model.prompts)
+    return result, Counter(shop.effects), len(model.prompts)
 
 
 def effects(calls_made: Sequence[Call], results: Sequence[Turn]) -> Counter[str]:
@@ -65,12 +65,12 @@ def stops(draw: st.DrawFn) -> tuple[Any, int, tuple[Turn, ...], LoopResult]:
     Only a turn whose tools ran is saved before the loop goes on, and its results in whatever order they came.
     """
     script, steps = draw(SCRIPT), draw(st.integers(1, 6))
-    whole, _, _ = play(script, (HI,), steps)
+    whole, _, _ = play(script, (HELLO,), steps)
     spoken = [place for place, turn in enumerate(whole.transcript) if turn.role == "assistant" and turn.calls]
     if whole.finish_reason in ("finish", "ask_user"):
         spoken.pop()
     if not spoken:
-        return script, steps, (HI,), whole
+        return script, steps, (HELLO,), whole
     place = draw(st.sampled_from(spoken))
     turn = whole.transcript[place]
     results = whole.transcript[place + 1 : place + 1 + len(turn.calls)]
@@ -120,24 +120,24 @@ SPOKEN = Turn("assistant", calls=(Call("a", "book", '{"seat": 1}'), Call("b", "l
 
 
 def test_a_dead_runs_calls_are_made_again_only_where_that_does_no_harm(player: Any, shop: Any) -> None:
-    result = player.run(ScriptedModel(calls("book", seat=2), "Done."), HI, SPOKEN, interrupted=True)
-    unknown, saw, booked = told(result)
+    result = player.run(ScriptedModel(calls("book", seat=2), "Done."), HELLO, SPOKEN, interrupted=True)
+    unknown, saw, booked = tool_results(result)
     assert json.loads(unknown)["error_type"] == "outcome_unknown"
     assert (saw, booked) == ("saw x", "booked 2")  # later calls are this run's own
     assert shop.done == ["look x", "book 2"]
 
 
 def test_a_run_that_died_while_it_waited_for_the_model_left_nothing_in_doubt(player: Any, shop: Any) -> None:
-    saved = (HI, Turn("assistant", calls=SPOKEN.calls[1:]), Turn("tool", "saw x", call_id="b", name="look"))
-    for turns in (saved, (HI,)):
+    saved = (HELLO, Turn("assistant", calls=SPOKEN.calls[1:]), Turn("tool", "saw x", call_id="b", name="look"))
+    for turns in (saved, (HELLO,)):
         result = player.run(ScriptedModel(calls("book", seat=1), "Done."), *turns, interrupted=True)
-        assert told(result)[-1] == "booked 1"
+        assert tool_results(result)[-1] == "booked 1"
     assert shop.done == ["book 1", "book 1"]
 
 
 def test_a_run_that_let_go_in_time_left_nothing_in_doubt(player: Any, shop: Any) -> None:
-    result = player.run(ScriptedModel("Done."), HI, SPOKEN)
-    assert told(result) == ["booked 1", "saw x"]
+    result = player.run(ScriptedModel("Done."), HELLO, SPOKEN)
+    assert tool_results(result) == ["booked 1", "saw x"]
     assert sorted(shop.done) == ["book 1", "look x"]
 
 
@@ -145,8 +145,8 @@ def test_a_cut_turn_is_remembered_as_such_whatever_was_answered_before(player: A
     """The call that was cut off is the turn's last one, not the last one left."""
     cut = Turn("assistant", calls=(*SPOKEN.calls, Call("c", "look", '{"at": "y"}')), cut=True)
     refused = Turn("tool", '{"error": "cut", "error_type": "truncated"}', call_id="c", name="look")
-    result = player.run(ScriptedModel("Done."), HI, cut, refused)
-    assert told(result) == ["booked 1", "saw x", refused.text]
+    result = player.run(ScriptedModel("Done."), HELLO, cut, refused)
+    assert tool_results(result) == ["booked 1", "saw x", refused.text]
 
 
 def test_an_answered_question_goes_on_with_the_same_transcript(player: Any) -> None:
@@ -163,5 +163,5 @@ def test_a_call_has_the_same_key_in_every_run(player: Any) -> None:
         return context.idempotency_key
 
     spoken = Turn("assistant", calls=(Call("a", "key", "{}"), Call("b", "key", "{}")))
-    keys = [told(player.run(ScriptedModel("Done."), HI, spoken, tools=ToolRegistry([key]))) for _ in range(2)]
+    keys = [tool_results(player.run(ScriptedModel("Done."), HELLO, spoken, tools=ToolRegistry([key]))) for _ in range(2)]
     assert keys == [["task:a", "task:b"]] * 2

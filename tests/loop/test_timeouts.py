@@ -13,7 +13,7 @@ from agentfn.loop import Notice
 from agentfn.models import Call, Prompt, Reply, Turn
 from agentfn.testing import ScriptedModel, calls, pause
 from agentfn.tools import ToolRegistry
-from loop.loop_harness import HI, told
+from loop.loop_harness import HELLO, tool_results
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_question_that_there_is_no_time_for_is_not_asked(player: Any) -> None:
     model = ScriptedModel("Never said.")
     result = player.run(model, seconds=0.9)
     assert (result.status, result.resume_in, model.prompts) == ("suspended", 0.0, [])
-    assert result.transcript == (HI,)
+    assert result.transcript == (HELLO,)
 
 
 def test_a_model_gets_no_more_time_than_is_left(player: Any) -> None:
@@ -110,10 +110,10 @@ def test_a_door_that_keeps_no_time_is_kept_to_it(player: Any) -> None:
 
 
 def test_a_call_is_not_started_in_the_last_moments(player: Any, shop: Any) -> None:
-    turns = (HI, Turn("assistant", calls=(Call("a", "book", '{"seat": 1}'), Call("b", "look", '{"at": "x"}'))))
+    turns = (HELLO, Turn("assistant", calls=(Call("a", "book", '{"seat": 1}'), Call("b", "look", '{"at": "x"}'))))
     result = player.run(ScriptedModel(), *turns, seconds=2.0)
     assert shop.done == ["look x"]  # no effect, so a second is enough for it; a booking gets three
-    assert (result.status, told(result)) == ("suspended", ["saw x"])
+    assert (result.status, tool_results(result)) == ("suspended", ["saw x"])
     assert player.run(ScriptedModel(), *turns, seconds=0.5).transcript == turns
 
 
@@ -130,15 +130,15 @@ def slow_tool(idempotent: bool) -> Any:
 def test_a_call_that_the_end_of_the_run_cuts_off_is_made_again_only_if_that_does_no_harm(player: Any) -> None:
     model = ScriptedModel(calls("slow"))
     result = player.run(model, seconds=1.5, tools=ToolRegistry([slow_tool(True)]))
-    assert (result.status, told(result)) == ("suspended", [])
+    assert (result.status, tool_results(result)) == ("suspended", [])
     model = ScriptedModel(calls("slow"))
     result = player.run(model, seconds=3.3, tools=ToolRegistry([slow_tool(False)]))
     assert result.status == "suspended"
-    assert json.loads(told(result)[0])["error_type"] == "outcome_unknown"
+    assert json.loads(tool_results(result)[0])["error_type"] == "outcome_unknown"
 
 
 def test_a_tools_own_limit_is_told_as_such(player: Any) -> None:
     result = player.run(
         ScriptedModel(calls("slow"), "Done."), limits={"seconds": 0.1}, tools=ToolRegistry([slow_tool(False)])
     )
-    assert (result.status, json.loads(told(result)[0])["error_type"]) == ("completed", "timed_out")
+    assert (result.status, json.loads(tool_results(result)[0])["error_type"]) == ("completed", "timed_out")

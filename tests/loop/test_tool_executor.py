@@ -10,7 +10,7 @@ from agentfn.loop import ToolsFinished
 from agentfn.models import Call, Reply
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools.execution import ConcurrencyLimiter
-from loop.loop_harness import told
+from loop.loop_harness import tool_results
 
 
 def batches(events: Any) -> list[list[str]]:
@@ -31,7 +31,7 @@ def test_calls_run_side_by_side_and_their_results_go_back_in_the_order_of_the_ca
     result = player.run(ScriptedModel(naps(slow=0.3, middle=0.2, quick=0.0), "Done."))
     assert time.monotonic() - started < 0.6
     assert shop.done == ["nap quick", "nap middle", "nap slow"]
-    assert told(result) == ["slept slow", "slept middle", "slept quick"]
+    assert tool_results(result) == ["slept slow", "slept middle", "slept quick"]
 
 
 def test_results_that_come_together_are_saved_together(player: Any) -> None:
@@ -51,14 +51,14 @@ def test_no_more_calls_of_a_turn_run_at_once_than_allowed(player: Any, shop: Any
     many = tuple(calls("nap", seconds=0.02, name=str(n)) for n in range(12))
     result = player.run(ScriptedModel(many, "Done."), limits={"parallel": 3})
     assert shop.most == 3
-    assert told(result) == [f"slept {n}" for n in range(12)]
+    assert tool_results(result) == [f"slept {n}" for n in range(12)]
 
 
 def test_a_call_that_finds_no_free_worker_is_told_to_come_back(player: Any) -> None:
     result = player.run(
         ScriptedModel(naps(a=0.4, b=0.0), "Done."), slots=ConcurrencyLimiter(1), limits={"wait_seconds": 0.1}
     )
-    first, second = told(result)
+    first, second = tool_results(result)
     assert first == "slept a"
     assert json.loads(second)["error_type"] == "busy"
 
@@ -73,7 +73,7 @@ def test_one_failure_loses_no_other_result(player: Any) -> None:
         calls("book", seat=1),
     )
     result = player.run(ScriptedModel(broken, "Done."))
-    first, unknown, invalid, nameless, wrong, last = told(result)
+    first, unknown, invalid, nameless, wrong, last = tool_results(result)
     assert (first, last) == ("saw x", "booked 1")
     kinds = [json.loads(text)["error_type"] for text in (unknown, invalid, nameless, wrong)]
     assert kinds == ["unknown_tool", "invalid_json", "unknown_tool", "invalid_arguments"]
@@ -93,7 +93,7 @@ def test_of_a_turn_that_was_cut_off_the_last_call_is_not_made_and_the_others_are
 ) -> None:
     result = player.run(ScriptedModel(Reply(calls=written, finish="length"), "Done."))
     assert (result.status, result.text) == ("completed", "Done.")
-    assert [json.loads(text)["error_type"] if text.startswith("{") else text for text in told(result)] == results
+    assert [json.loads(text)["error_type"] if text.startswith("{") else text for text in tool_results(result)] == results
 
 
 MIXES: list[tuple[tuple[Call, ...], str, list[str], list[str]]] = [
@@ -134,7 +134,7 @@ def test_lifecycle_calls_run_first_and_in_order_and_the_first_end_is_the_end(
     assert result.text in ("F", "Q", "R", "M")
     assert result.auth_scheme == ("oauth2" if status == "auth_required" else "")
     assert shop.done == []
-    for text, expected in zip(told(result), results, strict=True):
+    for text, expected in zip(tool_results(result), results, strict=True):
         assert expected.lower() in text.lower()
 
 
@@ -142,7 +142,7 @@ def test_progress_between_tools_ends_nothing(player: Any, shop: Any) -> None:
     model = ScriptedModel((calls("look", at="a"), calls("report_progress", text="P"), calls("book", seat=1)), "Done.")
     result = player.run(model)
     assert (result.progress, result.text) == (("P",), "Done.")
-    assert told(result) == ["saw a", "The user was told.", "booked 1"]
+    assert tool_results(result) == ["saw a", "The user was told.", "booked 1"]
     assert sorted(shop.done) == ["book 1", "look a"]
 
 

@@ -19,12 +19,12 @@ import pytest
 import requests
 
 from agentfn import Agent, Context, File, InputFile, Output, Toolkit, tool
-from agentfn.bootstrap import client
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, http_event, rest_event
+from agentfn.bootstrap import aws_client
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event, rest_event
 from agentfn.testing.stage import headers_of
 from agentfn.tools import TaskSuspended
-from conftest import Ledger
-from support.raw_http_server import Listener, Say, answer
+from conftest import SideEffects
+from support.raw_http_server import RawHttpServer, Write, http_response
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +90,7 @@ async def doze() -> str:
 async def think(context: Context) -> str:
     """Thinks in a loop of its own."""
     async with asyncio.TaskGroup() as group:
-        thought = group.create_task(context.run("thought", "Think!"))
+        thought = group.create_task(context.run_nested("thought", "Think!"))
     return thought.result().text
 
 
@@ -113,31 +113,31 @@ def say(text: str) -> str:
 
 
 @pytest.fixture
-def clerk(ledger: Ledger) -> Agent:
+def clerk(ledger: SideEffects) -> Agent:
     """Weighs things, books seats, counts, and writes down what it did."""
 
     @tool(idempotent=True)
     def weigh(item: str, precise: bool = False) -> dict[str, Any]:
         """Weighs an item."""
-        ledger.write(f"weigh {item}")
+        ledger.record(f"weigh {item}")
         return {"item": item, "grams": 1.5 if precise else 2, "note": None}
 
     @tool
     async def book(seat: int) -> str:
         """Books a seat."""
-        ledger.write(f"book {seat}")
+        ledger.record(f"book {seat}")
         return f"Seat {seat} is booked."
 
     @tool(approval=True)
     def pay(amount: float) -> str:
         """Pays."""
-        ledger.write(f"pay {amount}")
+        ledger.record(f"pay {amount}")
         return "paid"
 
     @tool(idempotent=True)
     def count(file: InputFile) -> Output:
         """Counts the bytes of a file."""
-        ledger.write(f"count {file.name}")
+        ledger.record(f"count {file.name}")
         return Output(f"{file.name} has", data={"bytes": len(file.read_bytes())})
 
     return Agent(
@@ -215,7 +215,7 @@ def mistake(result: Answer) -> Answer:
 
 def stored(stage: Stage) -> list[str]:
     """The keys of all objects in the bucket."""
-    found = client("s3").list_objects_v2(Bucket=stage.resources.bucket).get("Contents", [])
+    found = aws_client("s3").list_objects_v2(Bucket=stage.resources.bucket).get("Contents", [])
     return [item["Key"] for item in found]
 
 
@@ -255,7 +255,7 @@ def test_tools_are_listed_with_their_exact_schemas(stage: Stage, clerk: Agent, v
 
 
 @both
-def test_an_object_comes_as_text_and_as_data(stage: Stage, ledger: Ledger, version: str) -> None:
+def test_an_object_comes_as_text_and_as_data(stage: Stage, ledger: SideEffects, version: str) -> None:
     result = use(stage, "weigh", item="é", precise=True, version=version)
     data = {"item": "é", "grams": 1.5, "note": None}
     assert result["structuredContent"] == data
@@ -265,7 +265,7 @@ def test_an_object_comes_as_text_and_as_data(stage: Stage, ledger: Ledger, versi
 
 
 @both
-def test_words_come_as_words_and_the_call_leaves_nothing_behind(stage: Stage, ledger: Ledger, version: str) -> None:
+def test_words_come_as_words_and_the_call_leaves_nothing_behind(stage: Stage, ledger: SideEffects, version: str) -> None:
     result = use(stage, "book", seat=4, version=version)
     assert result["content"] == [{"type": "text", "text": "Seat 4 is booked."}]
     assert "structuredContent" not in result
@@ -357,7 +357,7 @@ BROKEN: list[tuple[str, Any, str, str]] = [
 @both
 @pytest.mark.parametrize(("name", "arguments", "kind", "path"), BROKEN)
 def test_a_call_that_fails_says_why_in_its_result(
-    play: Any, ledger: Ledger, name: str, arguments: Answer, kind: str, path: str, version: str
+    play: Any, ledger: SideEffects, name: str, arguments: Answer, kind: str, path: str, version: str
 ) -> None:
     error = mistake(use(play(max_argument_chars=2000), name, version=version, **arguments))
     assert (error["error_type"], error.get("path", "")) == (kind, path)
@@ -373,7 +373,7 @@ def test_a_call_that_fails_says_why_in_its_result(
         ("pay", "needs its user's app"),
     ],
 )
-def test_what_is_not_offered_is_not_called(stage: Stage, ledger: Ledger, name: str, said: str, version: str) -> None:
+def test_what_is_not_offered_is_not_called(stage: Stage, ledger: SideEffects, name: str, said: str, version: str) -> None:
     error = ask(stage, "tools/call", {"name": name, "arguments": {"amount": 1}}, version=version)["error"]
     assert error["code"] == -32602
     assert said in error["message"]
@@ -419,7 +419,7 @@ def test_numbers_that_no_json_has_and_depths_that_no_tool_takes_are_refused(stag
         assert told["result"]["isError"] is True, value
 
 
-def test_a_request_that_is_too_large_is_not_looked_into(play: Any, ledger: Ledger) -> None:
+def test_a_request_that_is_too_large_is_not_looked_into(play: Any, ledger: SideEffects) -> None:
     body, _ = request_of("tools/call", {"name": "weigh", "arguments": {"item": "x" * 3000}}, HANDSHAKE)
     response = post(play(max_body_size=2000), body)
     assert response["statusCode"] == 413
@@ -434,7 +434,7 @@ def test_there_is_no_stream_to_open_and_no_session_to_end(stage: Stage, method: 
     assert response["headers"]["allow"] == "POST"
 
 
-def test_without_a_token_nobody_gets_in(stage: Stage, ledger: Ledger) -> None:
+def test_without_a_token_nobody_gets_in(stage: Stage, ledger: SideEffects) -> None:
     body, _ = request_of("tools/call", {"name": "book", "arguments": {"seat": 1}}, HANDSHAKE)
     for headers in ({}, {"Authorization": "Bearer wrong"}):
         response = post(stage, body, caller=None, **headers)
@@ -461,7 +461,7 @@ def test_the_door_is_where_the_agent_is_however_the_gateway_is_set_up(play: Any,
     body, headers = request_of("ping", None, HANDSHAKE)
     for sent in (json.dumps(body), json.dumps(body).encode()):
         event = make("POST", path, sent, {**JSON, **headers, **headers_of("alice")}, domain="api.example.com")
-        told = stage.handler(event, LambdaContext(30))
+        told = stage.handler(event, LocalLambdaContext(30))
         assert told["statusCode"] == 200
         assert json.loads(told["body"])["result"] == {}
 
@@ -474,10 +474,10 @@ def test_a_call_has_its_tool_s_time_and_never_more_than_the_front_door_gives(pla
     assert "send the agent a message" in error["error"]
 
 
-def test_a_call_that_has_no_time_left_is_not_begun(stage: Stage, ledger: Ledger) -> None:
+def test_a_call_that_has_no_time_left_is_not_begun(stage: Stage, ledger: SideEffects) -> None:
     body, headers = request_of("tools/call", {"name": "book", "arguments": {"seat": 1}}, HANDSHAKE)
     event = rest_event("POST", "/mcp", json.dumps(body), {**JSON, **headers, **headers_of("alice")})
-    context = LambdaContext(4)  # of which two are kept back
+    context = LocalLambdaContext(4)  # of which two are kept back
     result = json.loads(stage.handler(event, context)["body"])["result"]
     assert mistake(result)["error_type"] == "out_of_time"
     assert ledger.entries == []
@@ -500,7 +500,7 @@ def data_uri(content: bytes, name: str = "") -> str:
     return f"data:text/csv{f';name={name}' if name else ''};base64,{base64.b64encode(content).decode()}"
 
 
-def test_a_file_is_taken_from_a_data_uri_whatever_its_size_counts_as_arguments(play: Any, ledger: Ledger) -> None:
+def test_a_file_is_taken_from_a_data_uri_whatever_its_size_counts_as_arguments(play: Any, ledger: SideEffects) -> None:
     stage = play(max_argument_chars=200)
     result = use(stage, "count", file=data_uri(b"x" * 1000, "table.csv"))
     assert result["structuredContent"] == {"bytes": 1000}
@@ -509,14 +509,14 @@ def test_a_file_is_taken_from_a_data_uri_whatever_its_size_counts_as_arguments(p
 
 
 def test_files_are_fetched_from_their_addresses(play: Any) -> None:
-    with Listener(answer(b"1;2", "Content-Type: text/csv")) as server:
+    with RawHttpServer(http_response(b"1;2", "Content-Type: text/csv")) as server:
         result = use(play(fetch_loopback=True), "join", tables=[server.url, data_uri(b"3;4")], unit="kg")
     assert result["content"][0]["text"] == "1;2+3;4kg"
     assert "authorization" not in server.heads[0].lower()
 
 
 def test_nothing_is_fetched_for_a_call_that_is_wrong(play: Any) -> None:
-    with Listener(answer(b"1;2")) as server:
+    with RawHttpServer(http_response(b"1;2")) as server:
         wrong = use(play(fetch_loopback=True), "join", tables=[server.url], unit="lb")
     assert mistake(wrong)["path"] == "$.unit"
     assert server.connections == 0
@@ -544,12 +544,12 @@ def test_what_is_no_source_of_a_file_is_refused(play: Any, sources: list[str], s
     assert said in error["error"]
 
 
-def say_nothing(say: Say, over: threading.Event) -> None:
+def say_nothing(say: Write, over: threading.Event) -> None:
     over.wait(20)
 
 
 def test_files_that_do_not_come_in_time_are_waited_for_no_longer(play: Any) -> None:
-    with Listener(say_nothing) as server:
+    with RawHttpServer(say_nothing) as server:
         error = mistake(use(play(fetch_loopback=True, fetch_seconds=0.3), "join", tables=[server.url]))
     assert error["error_type"] == "file_refused"
     assert "0.3 s" in error["error"]
@@ -580,7 +580,7 @@ def test_nothing_runs_on_between_two_requests_of_a_warm_process(stage: Stage) ->
     assert left == [set(), set(), set()]
 
 
-def test_an_agent_without_tools_offers_none(ledger: Ledger) -> None:
+def test_an_agent_without_tools_offers_none(ledger: SideEffects) -> None:
     with Stage(Agent(name="mute", description="Has no tools."), ScriptedModel(), mcp=True) as stage:
         assert ask(stage, "tools/list")["result"]["tools"] == []
         assert "there are: none" in ask(stage, "tools/call", {"name": "fly"})["error"]["message"]
@@ -661,7 +661,7 @@ def test_the_official_client_uses_the_tools_of_an_agent_on_a_laptop(tmp_path: Pa
 
     from agentfn.local.local_agent import LocalAgent
     from mcp import Client, MCPError
-    from support.agent_folder import write_agent
+    from support.agent_folder import write_agent_folder
 
     async def story(url: str, token: str) -> str:
         async with (
@@ -681,7 +681,7 @@ def test_the_official_client_uses_the_tools_of_an_agent_on_a_laptop(tmp_path: Pa
             return link.uri
 
     with LocalAgent(
-        write_agent(tmp_path / "clerk"), environment={"AGENT_MODEL": "scripted", "AGENTFN_MCP": "true"}
+        write_agent_folder(tmp_path / "clerk"), environment={"AGENT_MODEL": "scripted", "AGENTFN_MCP": "true"}
     ) as local:
         uri = asyncio.run(story(f"{local.url}/mcp/", local.token))
         assert httpx.get(uri, trust_env=False).content == b"<svg/>"

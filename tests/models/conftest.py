@@ -7,9 +7,9 @@ import pytest
 
 from agentfn.models import Prompt, Reply
 from agentfn.models.litellm import load
-from provider_stubs.clients import AWS, CLASSES, Ask, Door, Telling, Way, close, hello, speaking
+from provider_stubs.clients import AWS_ENVIRONMENT, MODEL_CLASSES, Ask, Door, Telling, Way, close_connections, hello_request, make_model
 from provider_stubs.script import DIALECTS, Dialect, says
-from provider_stubs.server import Provider
+from provider_stubs.server import StubProvider
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -18,7 +18,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _leads(params: dict[str, Any]) -> bool:
-    return not params.keys() >= {"way", "dialect"} or (params["way"], params["dialect"]) in CLASSES
+    return not params.keys() >= {"way", "dialect"} or (params["way"], params["dialect"]) in MODEL_CLASSES
 
 
 @pytest.fixture(scope="session")
@@ -28,21 +28,21 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     """
     load()
     loop = asyncio.new_event_loop()
-    with pytest.MonkeyPatch.context() as patch, Provider(*[says("warm")] * 2 * len(CLASSES)) as provider:
-        for name, value in AWS.items():
+    with pytest.MonkeyPatch.context() as patch, StubProvider(*[says("warm")] * 2 * len(MODEL_CLASSES)) as provider:
+        for name, value in AWS_ENVIRONMENT.items():
             patch.setenv(name, value)
-        for way, dialect in CLASSES:
-            model = speaking(dialect, provider, way=way)
-            loop.run_until_complete(model.ask(hello()))
-            loop.run_until_complete(_told(model, hello()))
+        for way, dialect in MODEL_CLASSES:
+            model = make_model(dialect, provider, way=way)
+            loop.run_until_complete(model.ask(hello_request()))
+            loop.run_until_complete(_told(model, hello_request()))
     yield loop
-    loop.run_until_complete(close())
+    loop.run_until_complete(close_connections())
     loop.close()
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in AWS.items():
+    for name, value in AWS_ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
 
 
@@ -57,14 +57,14 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    with Provider() as provider:
+def provider() -> Iterator[StubProvider]:
+    with StubProvider() as provider:
         yield provider
 
 
 @pytest.fixture
-def model(way: Way, dialect: Dialect, provider: Provider) -> Door:
-    return speaking(dialect, provider, way=way)
+def model(way: Way, dialect: Dialect, provider: StubProvider) -> Door:
+    return make_model(dialect, provider, way=way)
 
 
 @pytest.fixture

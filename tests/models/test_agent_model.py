@@ -6,11 +6,11 @@ import pytest
 from pydantic import SecretStr
 
 from agentfn import Agent, Context, Settings, tool
-from agentfn.bootstrap import model_for
+from agentfn.bootstrap import model_factory
 from agentfn.testing import Stage
-from provider_stubs.clients import KEY, NAMES
+from provider_stubs.clients import API_KEY, MODEL_NAMES
 from provider_stubs.script import Dialect, calls, fails, says
-from provider_stubs.server import Provider
+from provider_stubs.server import StubProvider
 
 
 @tool
@@ -27,24 +27,24 @@ CLERK = Agent(name="clerk", description="A clerk.", tools=[look])
 
 
 @pytest.mark.parametrize("dialect", ["openai", "bedrock"])
-def test_an_agent_works_through_a_direct_door(dialect: Dialect, provider: Provider) -> None:
+def test_an_agent_works_through_a_direct_door(dialect: Dialect, provider: StubProvider) -> None:
     settings = Settings(
-        agent_model=NAMES[dialect],
+        agent_model=MODEL_NAMES[dialect],
         agent_model_api_base=getattr(provider, dialect),
-        agent_model_api_key=SecretStr(KEY),
+        agent_model_api_key=SecretStr(API_KEY),
         table="t",
         bucket="b",
         queue_url="q",
         auth="none",
     )
-    provider.plays(
+    provider.play(
         calls(("c1", "look", {"at": "Rome"}), ("c2", "look", {"at": "Oslo"})),
         says("Rain everywhere."),
         fails(503, retry_after="0.1"),
         says("Here I am."),
     )
 
-    with Stage(CLERK, model_for(CLERK, settings)()) as stage:
+    with Stage(CLERK, model_factory(CLERK, settings)()) as stage:
         tasks = [stage.send("Weather?"), stage.send("Hi!")]
 
     answers = [str(task["artifacts"] if task.get("artifacts") else task["status"]) for task in tasks]

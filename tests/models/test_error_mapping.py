@@ -7,11 +7,11 @@ from email.utils import format_datetime
 
 import pytest
 
-from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.errors import ModelError, ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
 from agentfn.models.litellm import LitellmModel, load
-from provider_stubs.clients import CLASSES, KEY, LOOK, NAMES, Ask, Way, hello, speaking
-from provider_stubs.script import Dialect, Failed, Raw, drops, fails
-from provider_stubs.server import Provider
+from provider_stubs.clients import MODEL_CLASSES, API_KEY, LOOK_TOOL, MODEL_NAMES, Ask, Way, hello_request, make_model
+from provider_stubs.script import Dialect, ScriptedError, RawBody, drops, fails
+from provider_stubs.server import StubProvider
 
 pytestmark = pytest.mark.slow
 
@@ -33,21 +33,21 @@ def logged() -> Iterator[list[logging.LogRecord]]:
 
 
 @pytest.mark.parametrize("line", [fails(s) for s in (408, 409, 429, 500, 502, 503, 504, 529)], ids=lambda f: f.status)
-def test_trouble_that_may_pass_is_asked_once_and_reported_as_such(line: Failed, provider: Provider, ask: Ask) -> None:
-    provider.plays(line)
+def test_trouble_that_may_pass_is_asked_once_and_reported_as_such(line: ScriptedError, provider: StubProvider, ask: Ask) -> None:
+    provider.play(line)
 
     with pytest.raises(ModelUnavailable, match="is not available now") as caught:
-        ask(hello())
+        ask(hello_request())
 
     assert caught.value.retry_after is None
     assert len(provider.requests) == 1
 
 
-def test_a_dropped_connection_is_trouble_that_may_pass(provider: Provider, ask: Ask) -> None:
-    provider.plays(drops())
+def test_a_dropped_connection_is_trouble_that_may_pass(provider: StubProvider, ask: Ask) -> None:
+    provider.play(drops())
 
     with pytest.raises(ModelUnavailable):
-        ask(hello())
+        ask(hello_request())
 
     assert len(provider.requests) == 1
 
@@ -55,41 +55,41 @@ def test_a_dropped_connection_is_trouble_that_may_pass(provider: Provider, ask: 
 def test_an_address_where_nobody_listens_is_trouble_that_may_pass(
     way: Way, dialect: Dialect, loop: asyncio.AbstractEventLoop
 ) -> None:
-    with Provider() as gone:
-        model = speaking(dialect, gone, way=way)
+    with StubProvider() as gone:
+        model = make_model(dialect, gone, way=way)
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello()))
+        loop.run_until_complete(model.ask(hello_request()))
 
 
 @pytest.mark.parametrize("shape", [{}, {"choices": []}, {"content": None}], ids=str)
 def test_an_answer_that_is_none_is_trouble_that_may_pass(
-    shape: dict[str, object], provider: Provider, ask: Ask
+    shape: dict[str, object], provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(Raw(shape))
+    provider.play(RawBody(shape))
 
     with pytest.raises(ModelUnavailable):
-        ask(hello())
+        ask(hello_request())
 
 
 @pytest.mark.parametrize(("header", "seconds"), [("7", 7.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), ("", None)])
 def test_the_wait_that_a_provider_asks_for_is_passed_on(
-    header: str, seconds: float | None, provider: Provider, ask: Ask
+    header: str, seconds: float | None, provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(fails(429, retry_after=header))
+    provider.play(fails(429, retry_after=header))
 
     with pytest.raises(ModelUnavailable) as caught:
-        ask(hello())
+        ask(hello_request())
 
     assert caught.value.retry_after == seconds
 
 
-def test_a_wait_until_a_date_is_passed_on_in_seconds(provider: Provider, ask: Ask) -> None:
+def test_a_wait_until_a_date_is_passed_on_in_seconds(provider: StubProvider, ask: Ask) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
-    provider.plays(fails(503, retry_after=date))
+    provider.play(fails(503, retry_after=date))
 
     with pytest.raises(ModelUnavailable) as caught:
-        ask(hello())
+        ask(hello_request())
 
     assert caught.value.retry_after == pytest.approx(90, abs=15)
 
@@ -104,21 +104,21 @@ def test_a_wait_until_a_date_is_passed_on_in_seconds(provider: Provider, ask: As
         (fails(404), "AGENT_MODEL"),
         (fails(422), "sampling option"),
     ],
-    ids=lambda case: f"{case.status}-{case.kind}" if isinstance(case, Failed) else "",
+    ids=lambda case: f"{case.status}-{case.kind}" if isinstance(case, ScriptedError) else "",
 )
 def test_trouble_that_stays_names_the_model_and_a_remedy(
-    line: Failed, remedy: str, provider: Provider, ask: Ask, dialect: Dialect
+    line: ScriptedError, remedy: str, provider: StubProvider, ask: Ask, dialect: Dialect
 ) -> None:
-    provider.plays(line)
+    provider.play(line)
 
-    with pytest.raises(ModelRefused, match=remedy) as caught:
-        ask(hello())
+    with pytest.raises(ModelRequestRejected, match=remedy) as caught:
+        ask(hello_request())
 
-    assert NAMES[dialect] in str(caught.value)
+    assert MODEL_NAMES[dialect] in str(caught.value)
     assert len(provider.requests) == 1
 
 
-TOO_LONG: list[tuple[Dialect, Failed]] = [
+TOO_LONG: list[tuple[Dialect, ScriptedError]] = [
     ("openai", fails(400, "This model's maximum context length is 8192 tokens.", kind="context_length_exceeded")),
     ("openai", fails(400, "Your input is long", kind="context_length_exceeded")),
     ("openai", fails(413)),
@@ -134,17 +134,17 @@ TOO_LONG: list[tuple[Dialect, Failed]] = [
 
 @pytest.mark.parametrize(("dialect", "line"), TOO_LONG)
 def test_a_transcript_that_is_too_long_is_told_apart_so_that_it_can_be_cut(
-    line: Failed, provider: Provider, ask: Ask
+    line: ScriptedError, provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(line)
+    provider.play(line)
 
-    with pytest.raises(ModelTooLong, match="set AGENTFN_MAX_HISTORY_CHARS to less"):
-        ask(hello())
+    with pytest.raises(ContextWindowExceeded, match="set AGENTFN_MAX_HISTORY_CHARS to less"):
+        ask(hello_request())
 
     assert len(provider.requests) == 1
 
 
-THROTTLED: list[tuple[Dialect, Failed]] = [
+THROTTLED: list[tuple[Dialect, ScriptedError]] = [
     ("openai", fails(429, "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 40000")),
     ("anthropic", fails(429, "This request would exceed the limit of 40,000 input tokens per minute.")),
     ("bedrock", fails(429, "Too many tokens, please wait before trying again.", kind="ThrottlingException")),
@@ -155,12 +155,12 @@ THROTTLED: list[tuple[Dialect, Failed]] = [
 
 @pytest.mark.parametrize(("dialect", "line"), THROTTLED)
 def test_too_many_tokens_a_minute_are_not_a_transcript_that_is_too_long(
-    line: Failed, provider: Provider, ask: Ask
+    line: ScriptedError, provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(line)
+    provider.play(line)
 
     with pytest.raises(ModelUnavailable):
-        ask(hello())
+        ask(hello_request())
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
@@ -172,21 +172,21 @@ def test_too_many_tokens_a_minute_are_not_a_transcript_that_is_too_long(
     ],
 )
 def test_what_openai_calls_a_trouble_says_more_than_its_status(
-    line: Failed, remedy: str, provider: Provider, ask: Ask
+    line: ScriptedError, remedy: str, provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(line)
+    provider.play(line)
 
-    with pytest.raises(ModelRefused, match=remedy):
-        ask(hello())
+    with pytest.raises(ModelRequestRejected, match=remedy):
+        ask(hello_request())
 
 
 @pytest.mark.parametrize("dialect", ["bedrock"])
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        (fails(400, "The value at messages.0 is odd", kind="ValidationException"), ModelRefused),
-        (fails(403, "User: arn is not authorized to perform it", kind="AccessDeniedException"), ModelRefused),
-        (fails(404, "Could not resolve the model", kind="ResourceNotFoundException"), ModelRefused),
+        (fails(400, "The value at messages.0 is odd", kind="ValidationException"), ModelRequestRejected),
+        (fails(403, "User: arn is not authorized to perform it", kind="AccessDeniedException"), ModelRequestRejected),
+        (fails(404, "Could not resolve the model", kind="ResourceNotFoundException"), ModelRequestRejected),
         (fails(408, "Model has timed out", kind="ModelTimeoutException"), ModelUnavailable),
         (fails(424, "The model failed", kind="ModelErrorException"), ModelUnavailable),
         (fails(429, "Rate exceeded", kind="ThrottlingException"), ModelUnavailable),
@@ -194,33 +194,33 @@ def test_what_openai_calls_a_trouble_says_more_than_its_status(
         (fails(500, "It failed", kind="InternalServerException"), ModelUnavailable),
         (fails(503, "Bedrock is unable to process it", kind="ServiceUnavailableException"), ModelUnavailable),
     ],
-    ids=lambda case: case.kind if isinstance(case, Failed) else "",
+    ids=lambda case: case.kind if isinstance(case, ScriptedError) else "",
 )
 def test_each_error_of_bedrock_is_of_its_kind(
-    line: Failed, error: type[ModelError], provider: Provider, ask: Ask
+    line: ScriptedError, error: type[ModelError], provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(line)
+    provider.play(line)
 
     with pytest.raises(error) as caught:
-        ask(hello())
+        ask(hello_request())
 
     assert type(caught.value) is error
     assert len(provider.requests) == 1
 
 
-def test_an_option_that_was_not_forced_is_not_asked_twice(provider: Provider, ask: Ask) -> None:
-    provider.plays(fails(400, "tool_choice is odd"))
+def test_an_option_that_was_not_forced_is_not_asked_twice(provider: StubProvider, ask: Ask) -> None:
+    provider.play(fails(400, "tool_choice is odd"))
 
-    with pytest.raises(ModelRefused):
-        ask(hello(tools=(LOOK,)))
+    with pytest.raises(ModelRequestRejected):
+        ask(hello_request(tools=(LOOK_TOOL,)))
 
     assert len(provider.requests) == 1
 
 
 @pytest.mark.parametrize("name", ["gpt", "nobody/gpt"])
 def test_a_model_of_no_provider_is_told_how_a_name_reads(name: str, loop: asyncio.AbstractEventLoop) -> None:
-    with pytest.raises(ModelRefused, match="AGENT_MODEL must read provider/model") as caught:
-        loop.run_until_complete(LitellmModel(name).ask(hello()))
+    with pytest.raises(ModelRequestRejected, match="AGENT_MODEL must read provider/model") as caught:
+        loop.run_until_complete(LitellmModel(name).ask(hello_request()))
 
     assert name in str(caught.value)
 
@@ -229,20 +229,20 @@ def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monk
     monkeypatch.setitem(sys.modules, "litellm", None)
     load.cache_clear()
 
-    with pytest.raises(ModelRefused, match="needs the package litellm"):
-        loop.run_until_complete(LitellmModel("openai/gpt-4o").ask(hello()))
+    with pytest.raises(ModelRequestRejected, match="needs the package litellm"):
+        loop.run_until_complete(LitellmModel("openai/gpt-4o").ask(hello_request()))
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_a_missing_key_is_told_before_anything_is_sent(
-    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    way: Way, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
     base = getattr(provider, dialect)
 
-    with pytest.raises(ModelRefused, match="AGENT_MODEL_API_KEY"):
-        loop.run_until_complete(CLASSES[way, dialect](NAMES[dialect], base=base).ask(hello()))
+    with pytest.raises(ModelRequestRejected, match="AGENT_MODEL_API_KEY"):
+        loop.run_until_complete(MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], base=base).ask(hello_request()))
 
     assert not provider.requests
 
@@ -250,42 +250,42 @@ def test_a_missing_key_is_told_before_anything_is_sent(
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 @pytest.mark.parametrize("status", [400, 401, 500])
 def test_neither_the_key_nor_the_messages_are_told_or_logged(
-    status: int, provider: Provider, ask: Ask, logged: list[logging.LogRecord], capfd: pytest.CaptureFixture[str]
+    status: int, provider: StubProvider, ask: Ask, logged: list[logging.LogRecord], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    provider.plays(fails(status, f"Bad key {KEY} for: {SECRET}"), fails(status, f"Bad key {KEY}."))
+    provider.play(fails(status, f"Bad key {API_KEY} for: {SECRET}"), fails(status, f"Bad key {API_KEY}."))
 
     said = []
     for _ in range(2):
         with pytest.raises(ModelError) as caught:
-            ask(hello(SECRET))
+            ask(hello_request(SECRET))
         assert caught.value.__suppress_context__
         said.append(str(caught.value))
     out, err = capfd.readouterr()
     everything = " ".join([*said, *(str(vars(record)) for record in logged), out, err])
 
-    assert KEY not in everything
+    assert API_KEY not in everything
     assert "Quartermaine" not in everything
 
 
 def test_the_log_has_the_providers_own_words_where_they_are_its_own(
-    provider: Provider, ask: Ask, logged: list[logging.LogRecord]
+    provider: StubProvider, ask: Ask, logged: list[logging.LogRecord]
 ) -> None:
-    provider.plays(fails(400, "max_tokens must be at most 4096"))
+    provider.play(fails(400, "max_tokens must be at most 4096"))
 
-    with pytest.raises(ModelRefused):
-        ask(hello())
+    with pytest.raises(ModelRequestRejected):
+        ask(hello_request())
 
     assert [record.levelname for record in logged] == ["DEBUG"]
     assert "max_tokens must be at most 4096" in vars(logged[0])["words"]
 
 
 def test_no_door_prints_anything_when_things_go_wrong(
-    provider: Provider, ask: Ask, capfd: pytest.CaptureFixture[str]
+    provider: StubProvider, ask: Ask, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    provider.plays(fails(400), fails(500))
+    provider.play(fails(400), fails(500))
 
     for _ in range(2):
         with pytest.raises(ModelError):
-            ask(hello())
+            ask(hello_request())
 
     assert capfd.readouterr() == ("", "")

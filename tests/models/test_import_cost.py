@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from provider_stubs.clients import AWS, NAMES
+from provider_stubs.clients import AWS_ENVIRONMENT, MODEL_NAMES
 from provider_stubs.script import DIALECTS, Dialect
-from provider_stubs.server import Provider, says
+from provider_stubs.server import StubProvider, says
 
 pytestmark = pytest.mark.slow
 
@@ -80,8 +80,8 @@ def test_a_door_asks_nobody_but_its_provider_and_writes_nothing_outside_the_temp
     way: str, dialects: tuple[Dialect, ...], tmp_path: Path
 ) -> None:
     """Lambda's package folder cannot be written to and HOME does not exist. Warnings are errors here too."""
-    with Provider(*[says("{}")] * 6) as provider:
-        doors = json.dumps([(NAMES[dialect], getattr(provider, dialect)) for dialect in dialects])
+    with StubProvider(*[says("{}")] * 6) as provider:
+        doors = json.dumps([(MODEL_NAMES[dialect], getattr(provider, dialect)) for dialect in dialects])
         seen: dict[str, Any] = json.loads(_python(WATCHED, doors, way, temporary=tmp_path))
 
     assert seen["texts"] == ["{}"] * 2 * len(dialects)
@@ -91,7 +91,7 @@ def test_a_door_asks_nobody_but_its_provider_and_writes_nothing_outside_the_temp
 
 
 def _python(code: str, *args: str, temporary: Path | None = None) -> str:
-    environment = {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(temporary or "/tmp"), **AWS}
+    environment = {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(temporary or "/tmp"), **AWS_ENVIRONMENT}
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, *args],
         env=environment,

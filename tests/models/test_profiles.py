@@ -11,9 +11,9 @@ import pytest
 from agentfn.models.bedrock import BedrockModel
 from agentfn.models.litellm import LitellmModel, load
 from agentfn.models.openai import OpenAIModel
-from provider_stubs.clients import LOOK, Ask, Door, Telling, Way, hello, speaking
+from provider_stubs.clients import LOOK_TOOL, Ask, Door, Telling, Way, hello_request, make_model
 from provider_stubs.script import Dialect, calls, fails, says
-from provider_stubs.server import Provider
+from provider_stubs.server import StubProvider
 
 CLOSED: dict[str, Any] = {
     "type": "object",
@@ -22,12 +22,12 @@ CLOSED: dict[str, Any] = {
     "additionalProperties": False,
 }
 OPEN: dict[str, Any] = {"type": "object", "properties": {"args": {"type": "object"}}}
-SHAPED = hello(schema=CLOSED)
+SHAPED = hello_request(schema=CLOSED)
 OLDER = "bedrock/converse/anthropic.claude-sonnet-4-20250514-v1:0"  # follows a schema, but not of its own accord
 
 
-def test_a_schema_goes_to_a_model_that_is_known_to_follow_one(provider: Provider, ask: Ask, dialect: Dialect) -> None:
-    provider.plays(says('{"city": "Paris", "tags": []}'))
+def test_a_schema_goes_to_a_model_that_is_known_to_follow_one(provider: StubProvider, ask: Ask, dialect: Dialect) -> None:
+    provider.play(says('{"city": "Paris", "tags": []}'))
 
     assert json.loads(ask(SHAPED).text)["city"] == "Paris"
 
@@ -52,12 +52,12 @@ def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
     schema: dict[str, Any],
     streamed: bool,
     dialect: Dialect,
-    provider: Provider,
+    provider: StubProvider,
     loop: asyncio.AbstractEventLoop,
     telling: Telling,
 ) -> None:
-    provider.plays(calls(("c1", "json_tool_call", {"city": "Paris", "tags": []})))
-    model, prompt = speaking(dialect, provider, name), hello(schema=schema)
+    provider.play(calls(("c1", "json_tool_call", {"city": "Paris", "tags": []})))
+    model, prompt = make_model(dialect, provider, name), hello_request(schema=schema)
 
     reply = telling(model, prompt)[1] if streamed else loop.run_until_complete(model.ask(prompt))
 
@@ -67,28 +67,28 @@ def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
 
 @pytest.mark.parametrize("name", ["made-up-model", "gpt-4"])
 def test_a_model_that_is_not_known_to_follow_a_schema_is_not_told(
-    name: str, way: Way, provider: Provider, loop: asyncio.AbstractEventLoop
+    name: str, way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(says("{}"))
+    provider.play(says("{}"))
 
-    loop.run_until_complete(speaking("openai", provider, f"openai/{name}", way=way).ask(SHAPED))
+    loop.run_until_complete(make_model("openai", provider, f"openai/{name}", way=way).ask(SHAPED))
 
     assert "response_format" not in provider.requests[0].body
 
 
-def test_a_schema_is_not_sent_beside_tools(provider: Provider, ask: Ask, dialect: Dialect) -> None:
-    provider.plays(says("{}"))
+def test_a_schema_is_not_sent_beside_tools(provider: StubProvider, ask: Ask, dialect: Dialect) -> None:
+    provider.play(says("{}"))
 
-    ask(hello(schema=CLOSED, tools=(LOOK,)))
+    ask(hello_request(schema=CLOSED, tools=(LOOK_TOOL,)))
 
     assert "city" not in str(provider.requests[0].body)
 
 
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_provider_that_disputes_the_schema_is_asked_once_more_without_it(
-    status: int, provider: Provider, ask: Ask
+    status: int, provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(fails(status, "response_format: json_schema is not supported here"), says("Paris."))
+    provider.play(fails(status, "response_format: json_schema is not supported here"), says("Paris."))
 
     assert ask(SHAPED).text == "Paris."
     assert ["city" in str(request.body) for request in provider.requests] == [True, False]

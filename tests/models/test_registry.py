@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, ConfigurationError, Settings
-from agentfn.bootstrap import model_for
+from agentfn.bootstrap import model_factory
 from agentfn.models.bedrock import BedrockModel
 from agentfn.models.choosing import on_bedrock, opening
 from agentfn.models.litellm import LitellmModel
@@ -29,7 +29,7 @@ def settings(**given: Any) -> Settings:
 def chosen() -> Callable[..., type]:
     """The class of the model that an agent's environment leads to."""
     agent = Agent(name="clerk", description="A clerk.", models={"demo": ScriptedModel})
-    return lambda **given: type(model_for(agent, settings(**given))())
+    return lambda **given: type(model_factory(agent, settings(**given))())
 
 
 @pytest.mark.parametrize(

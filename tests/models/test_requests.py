@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from agentfn.models import Call, Prompt, Sampling, Turn
-from provider_stubs.clients import AWS, CLASSES, KEY, LOOK, Ask, Way, hello, replayed, speaking
+from provider_stubs.clients import AWS_ENVIRONMENT, MODEL_CLASSES, API_KEY, LOOK_TOOL, Ask, Way, hello_request, request_with_calls, make_model
 from provider_stubs.script import Dialect, fails, says
-from provider_stubs.server import Provider
+from provider_stubs.server import StubProvider
 
 TWO = (Call("c1", "look", '{"at": "a"}'), Call("c2", "look", '{"at": "b"}'))
 BARE: dict[str, Any] = {"type": "function", "function": {"name": "go", "description": "", "parameters": {}}}
@@ -18,39 +18,39 @@ type Seen = Callable[[Dialect, Prompt], dict[str, Any]]
 
 
 @pytest.fixture
-def seen(way: Way, provider: Provider, loop: asyncio.AbstractEventLoop) -> Seen:
+def seen(way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Seen:
     """Asks in a dialect and gives the body that the provider saw."""
 
     def seen(dialect: Dialect, prompt: Prompt) -> dict[str, Any]:
-        provider.plays(says("Yes."))
-        leads: Way = way if (way, dialect) in CLASSES else "litellm"
-        loop.run_until_complete(speaking(dialect, provider, way=leads).ask(prompt))
+        provider.play(says("Yes."))
+        leads: Way = way if (way, dialect) in MODEL_CLASSES else "litellm"
+        loop.run_until_complete(make_model(dialect, provider, way=leads).ask(prompt))
         return provider.requests[-1].body
 
     return seen
 
 
 def test_the_key_and_the_model_reach_the_provider_at_its_own_address(
-    provider: Provider, ask: Ask, dialect: Dialect
+    provider: StubProvider, ask: Ask, dialect: Dialect
 ) -> None:
-    provider.plays(says("Yes."))
-    ask(hello())
+    provider.play(says("Yes."))
+    ask(hello_request())
 
     request = provider.requests[0]
 
     match dialect:
         case "openai":
-            assert (request.path, request.headers["authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
+            assert (request.path, request.headers["authorization"]) == ("/v1/chat/completions", f"Bearer {API_KEY}")
         case "anthropic":
-            assert (request.path, request.headers["x-api-key"]) == ("/v1/messages", KEY)
+            assert (request.path, request.headers["x-api-key"]) == ("/v1/messages", API_KEY)
         case "bedrock":
             assert request.path.startswith("/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse")
-            assert f"Credential={AWS['AWS_ACCESS_KEY_ID']}/" in request.headers["authorization"]
+            assert f"Credential={AWS_ENVIRONMENT['AWS_ACCESS_KEY_ID']}/" in request.headers["authorization"]
     assert "/" not in request.body.get("model", "")
 
 
 def test_openai_gets_all_results_right_after_their_calls(seen: Seen) -> None:
-    messages = seen("openai", replayed(*TWO, after=(Turn("user", "And?"),)))["messages"]
+    messages = seen("openai", request_with_calls(*TWO, after=(Turn("user", "And?"),)))["messages"]
 
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool", "tool", "user"]
     assert [call["id"] for call in messages[2]["tool_calls"]] == ["c1", "c2"]
@@ -59,7 +59,7 @@ def test_openai_gets_all_results_right_after_their_calls(seen: Seen) -> None:
 
 
 def test_anthropic_gets_all_results_in_one_turn_before_what_the_user_said_next(seen: Seen) -> None:
-    body = seen("anthropic", replayed(*TWO, after=(Turn("user", "And?"),)))
+    body = seen("anthropic", request_with_calls(*TWO, after=(Turn("user", "And?"),)))
     asked, answered = body["messages"][1:]
 
     assert [block["id"] for block in asked["content"]] == ["c1", "c2"]
@@ -69,7 +69,7 @@ def test_anthropic_gets_all_results_in_one_turn_before_what_the_user_said_next(s
 
 
 def test_bedrock_gets_all_results_in_one_turn_before_what_the_user_said_next(seen: Seen) -> None:
-    body = seen("bedrock", replayed(*TWO, after=(Turn("user", "And?"),)))
+    body = seen("bedrock", request_with_calls(*TWO, after=(Turn("user", "And?"),)))
     asked, answered = body["messages"][1:]
 
     assert [block["toolUse"]["toolUseId"] for block in asked["content"]] == ["c1", "c2"]
@@ -90,7 +90,7 @@ def test_a_call_after_the_results_of_another_one_gets_its_own(seen: Seen, dialec
     again = Call("c3", "look", '{"at": "c"}')
     after = (Turn("assistant", "Once more.", calls=(again,)), Turn("tool", "saw c3", call_id="c3", name="look"))
 
-    said = str(seen(dialect, replayed(*TWO, after=after))["messages"])
+    said = str(seen(dialect, request_with_calls(*TWO, after=after))["messages"])
 
     assert said.index("saw c2") < said.index("Once more.") < said.index("saw c3")
 
@@ -99,14 +99,14 @@ def test_a_call_after_the_results_of_another_one_gets_its_own(seen: Seen, dialec
 def test_tools_stay_declared_on_the_final_turn_that_may_not_use_them(
     dialect: Dialect, none: object, seen: Seen
 ) -> None:
-    body = seen(dialect, replayed(*TWO, tool_choice="none"))
+    body = seen(dialect, request_with_calls(*TWO, tool_choice="none"))
 
     assert len(body["tools"]) == 1
     assert body["tool_choice"] == none
 
 
 def test_bedrock_has_no_word_for_none_so_the_tools_stay_and_the_choice_is_left_out(seen: Seen) -> None:
-    config = seen("bedrock", replayed(*TWO, tool_choice="none"))["toolConfig"]
+    config = seen("bedrock", request_with_calls(*TWO, tool_choice="none"))["toolConfig"]
 
     assert len(config["tools"]) == 1
     assert "toolChoice" not in config
@@ -116,13 +116,13 @@ def test_bedrock_has_no_word_for_none_so_the_tools_stay_and_the_choice_is_left_o
     ("dialect", "required"), [("openai", "required"), ("anthropic", {"type": "any"}), ("bedrock", {"any": {}})]
 )
 def test_a_forced_tool_call_is_said_in_the_dialect(dialect: Dialect, required: object, seen: Seen) -> None:
-    assert _choice(seen(dialect, hello(tools=(LOOK,), tool_choice="required"))) == required
+    assert _choice(seen(dialect, hello_request(tools=(LOOK_TOOL,), tool_choice="required"))) == required
 
 
 def test_the_free_choice_is_not_mentioned_and_no_tools_are_no_options(seen: Seen, dialect: Dialect) -> None:
-    assert _choice(seen(dialect, hello(tools=(LOOK,)))) is None
+    assert _choice(seen(dialect, hello_request(tools=(LOOK_TOOL,)))) is None
 
-    bare = seen(dialect, hello(tool_choice="none"))
+    bare = seen(dialect, hello_request(tool_choice="none"))
 
     assert not {"tools", "tool_choice", "toolConfig"} & set(bare)
 
@@ -130,16 +130,16 @@ def test_the_free_choice_is_not_mentioned_and_no_tools_are_no_options(seen: Seen
 def test_tools_that_nobody_called_are_no_trouble(seen: Seen, dialect: Dialect) -> None:
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello."), Turn("user", "Bye!"))
 
-    assert "look" in str(seen(dialect, Prompt("", turns, tools=(LOOK,))))
+    assert "look" in str(seen(dialect, Prompt("", turns, tools=(LOOK_TOOL,))))
 
 
 def test_a_tool_without_a_description_or_parameters_is_no_trouble(seen: Seen, dialect: Dialect) -> None:
-    assert "go" in str(seen(dialect, hello(tools=(BARE,))))
+    assert "go" in str(seen(dialect, hello_request(tools=(BARE,))))
 
 
 @pytest.mark.parametrize("raw", ["", " ", "null", '{"at": "Par', "[1]", '"x"', "7"])
 def test_arguments_that_are_no_object_are_replayed_as_an_empty_one(raw: str, seen: Seen) -> None:
-    prompt = replayed(Call("c1", "look", raw))
+    prompt = request_with_calls(Call("c1", "look", raw))
 
     assert seen("openai", prompt)["messages"][2]["tool_calls"][0]["function"]["arguments"] == "{}"
     assert seen("anthropic", prompt)["messages"][1]["content"][0]["input"] == {}
@@ -147,7 +147,7 @@ def test_arguments_that_are_no_object_are_replayed_as_an_empty_one(raw: str, see
 
 
 def test_a_name_that_the_model_made_up_is_replayed_in_a_form_providers_take(seen: Seen, dialect: Dialect) -> None:
-    prompt = replayed(Call("c1", "look at, please!", "{}"))
+    prompt = request_with_calls(Call("c1", "look at, please!", "{}"))
 
     assert "'look_at__please_'" in str(seen(dialect, prompt)["messages"])
 
@@ -163,7 +163,7 @@ def test_nothing_blank_is_sent(seen: Seen, dialect: Dialect) -> None:
         Turn("tool", "\n", call_id="c1", name="look"),
     )
 
-    body = seen(dialect, Prompt(" \n", turns, tools=(LOOK,)))
+    body = seen(dialect, Prompt(" \n", turns, tools=(LOOK_TOOL,)))
     said = str(body["messages"])
 
     assert said.count("(empty)") == 2
@@ -174,7 +174,7 @@ def test_nothing_blank_is_sent(seen: Seen, dialect: Dialect) -> None:
 
 
 def test_sampling_options_go_out_and_those_a_model_lacks_are_left_out(seen: Seen) -> None:
-    prompt = hello(sampling=Sampling(temperature=0.2, max_tokens=50, seed=3, stop=("END",)))
+    prompt = hello_request(sampling=Sampling(temperature=0.2, max_tokens=50, seed=3, stop=("END",)))
 
     openai, anthropic = seen("openai", prompt), seen("anthropic", prompt)
     bedrock = seen("bedrock", prompt)["inferenceConfig"]
@@ -197,11 +197,11 @@ def test_sampling_options_go_out_and_those_a_model_lacks_are_left_out(seen: Seen
 )
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_provider_that_does_not_know_the_option_is_asked_once_more_without_it(
-    choice: str, status: int, provider: Provider, ask: Ask
+    choice: str, status: int, provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(fails(status, f"tool_choice '{choice}' is not supported"), says("Then so."))
+    provider.play(fails(status, f"tool_choice '{choice}' is not supported"), says("Then so."))
 
-    reply = ask(hello(tools=(LOOK,), tool_choice=choice))
+    reply = ask(hello_request(tools=(LOOK_TOOL,), tool_choice=choice))
 
     assert reply.text == "Then so."
     assert [_choice(request.body) is None for request in provider.requests] == [False, True]

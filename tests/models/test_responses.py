@@ -4,15 +4,15 @@ import json
 import pytest
 
 from agentfn.models import Call, Usage
-from provider_stubs.clients import LOOK, Ask, Telling, Way, hello, speaking
+from provider_stubs.clients import LOOK_TOOL, Ask, Telling, Way, hello_request, make_model
 from provider_stubs.script import Dialect
-from provider_stubs.server import Provider, Raw, calls, says
+from provider_stubs.server import StubProvider, RawBody, calls, says
 
 
-def test_a_text_answer_comes_with_its_tokens_and_its_price(provider: Provider, ask: Ask) -> None:
-    provider.plays(says("In France."))
+def test_a_text_answer_comes_with_its_tokens_and_its_price(provider: StubProvider, ask: Ask) -> None:
+    provider.play(says("In France."))
 
-    reply = ask(hello())
+    reply = ask(hello_request())
 
     assert (reply.text, reply.calls, reply.finish) == ("In France.", (), "stop")
     assert (reply.usage.prompt, reply.usage.completion) == (11, 7)
@@ -20,10 +20,10 @@ def test_a_text_answer_comes_with_its_tokens_and_its_price(provider: Provider, a
     assert reply.usage.cost > 0
 
 
-def test_tokens_read_from_a_cache_are_counted_within_the_prompt(provider: Provider, ask: Ask) -> None:
-    provider.plays(says("In France.", cached=5))
+def test_tokens_read_from_a_cache_are_counted_within_the_prompt(provider: StubProvider, ask: Ask) -> None:
+    provider.play(says("In France.", cached=5))
 
-    usage = ask(hello()).usage
+    usage = ask(hello_request()).usage
 
     assert (usage.prompt, usage.cached, usage.uncached) == (11, 5, 6)
 
@@ -39,19 +39,19 @@ MADE_UP: list[tuple[Dialect, str]] = [
 
 @pytest.mark.parametrize(("dialect", "name"), MADE_UP)
 def test_a_model_without_a_known_price_costs_none(
-    way: Way, dialect: Dialect, name: str, provider: Provider, loop: asyncio.AbstractEventLoop, telling: Telling
+    way: Way, dialect: Dialect, name: str, provider: StubProvider, loop: asyncio.AbstractEventLoop, telling: Telling
 ) -> None:
-    provider.plays(says("In France."), says("In France."))
-    model = speaking(dialect, provider, name, way=way)
+    provider.play(says("In France."), says("In France."))
+    model = make_model(dialect, provider, name, way=way)
 
-    assert loop.run_until_complete(model.ask(hello())).usage == Usage(11, 7, 0, None)
-    assert telling(model, hello())[1].usage == Usage(11, 7, 0, None)
+    assert loop.run_until_complete(model.ask(hello_request())).usage == Usage(11, 7, 0, None)
+    assert telling(model, hello_request())[1].usage == Usage(11, 7, 0, None)
 
 
-def test_parallel_calls_keep_their_order_their_ids_and_the_text_beside_them(provider: Provider, ask: Ask) -> None:
-    provider.plays(calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}), text="Let me see."))
+def test_parallel_calls_keep_their_order_their_ids_and_the_text_beside_them(provider: StubProvider, ask: Ask) -> None:
+    provider.play(calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}), text="Let me see."))
 
-    reply = ask(hello(tools=(LOOK,)))
+    reply = ask(hello_request(tools=(LOOK_TOOL,)))
 
     assert reply.text == "Let me see."
     assert [(call.id, call.name, json.loads(call.arguments)) for call in reply.calls] == [
@@ -62,49 +62,49 @@ def test_parallel_calls_keep_their_order_their_ids_and_the_text_beside_them(prov
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", "content_filter"])
-def test_each_way_to_finish_is_told(finish: str, provider: Provider, ask: Ask) -> None:
-    provider.plays(says("In Fra", finish=finish))
+def test_each_way_to_finish_is_told(finish: str, provider: StubProvider, ask: Ask) -> None:
+    provider.play(says("In Fra", finish=finish))
 
-    assert ask(hello()).finish == finish
-
-
-def test_calls_that_were_cut_off_say_so(provider: Provider, ask: Ask) -> None:
-    provider.plays(calls(("c1", "look", {}), finish="length"))
-
-    assert ask(hello(tools=(LOOK,))).finish == "length"
+    assert ask(hello_request()).finish == finish
 
 
-def test_calls_under_a_plain_stop_are_still_calls(provider: Provider, ask: Ask) -> None:
-    provider.plays(calls(("c1", "look", {}), finish="stop"))
+def test_calls_that_were_cut_off_say_so(provider: StubProvider, ask: Ask) -> None:
+    provider.play(calls(("c1", "look", {}), finish="length"))
 
-    assert ask(hello(tools=(LOOK,))).finish == "tool_calls"
+    assert ask(hello_request(tools=(LOOK_TOOL,))).finish == "length"
+
+
+def test_calls_under_a_plain_stop_are_still_calls(provider: StubProvider, ask: Ask) -> None:
+    provider.play(calls(("c1", "look", {}), finish="stop"))
+
+    assert ask(hello_request(tools=(LOOK_TOOL,))).finish == "tool_calls"
 
 
 @pytest.mark.parametrize("text", [None, ""])
-def test_no_text_and_empty_text_are_the_same(text: str | None, provider: Provider, ask: Ask) -> None:
-    provider.plays(says(text))
+def test_no_text_and_empty_text_are_the_same(text: str | None, provider: StubProvider, ask: Ask) -> None:
+    provider.play(says(text))
 
-    reply = ask(hello())
+    reply = ask(hello_request())
 
     assert (reply.text, reply.calls, reply.finish) == ("", (), "stop")
 
 
 @pytest.mark.parametrize("raw", ["", "null", '{"at": "Par', "[1]", '"x"'])
 def test_arguments_come_out_as_the_model_wrote_them(
-    raw: str, way: Way, provider: Provider, loop: asyncio.AbstractEventLoop
+    raw: str, way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     """What they mean is for the tools to say. Anthropic's arguments are objects on the wire."""
-    provider.plays(calls(("c1", "look", raw)))
-    model = speaking("openai", provider, way=way)
+    provider.play(calls(("c1", "look", raw)))
+    model = make_model("openai", provider, way=way)
 
-    assert loop.run_until_complete(model.ask(hello(tools=(LOOK,)))).calls == (Call("c1", "look", raw),)
+    assert loop.run_until_complete(model.ask(hello_request(tools=(LOOK_TOOL,)))).calls == (Call("c1", "look", raw),)
 
 
 def test_a_provider_that_counts_no_tokens_costs_none(
-    way: Way, provider: Provider, loop: asyncio.AbstractEventLoop
+    way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     choice = {"index": 0, "message": {"role": "assistant", "content": "In France."}, "finish_reason": "stop"}
-    provider.plays(Raw({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}))
-    model = speaking("openai", provider, "openai/made-up-model", way=way)
+    provider.play(RawBody({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}))
+    model = make_model("openai", provider, "openai/made-up-model", way=way)
 
-    assert loop.run_until_complete(model.ask(hello())).usage == Usage()
+    assert loop.run_until_complete(model.ask(hello_request())).usage == Usage()

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.errors import ModelError, ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
 from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
-from provider_stubs.clients import LOOK, Door, Telling, hello
+from provider_stubs.clients import LOOK_TOOL, Door, Telling, hello_request
 from provider_stubs.dialects import streamed
-from provider_stubs.script import Broken, Deltas, Dialect, Failed, Raw, Repeated, calls, deltas, fails, says
-from provider_stubs.server import Provider
+from provider_stubs.script import BrokenStream, Deltas, Dialect, ScriptedError, RawBody, RepeatedEvents, calls, deltas, fails, says
+from provider_stubs.server import StubProvider
 
-LOOKING = hello(tools=(LOOK,))
+LOOKING = hello_request(tools=(LOOK_TOOL,))
 TWO = calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}))
 BOTH = (Call("c1", "look", '{"at": "a"}'), Call("c2", "look", '{"at": "b"}'))
 
@@ -27,18 +27,18 @@ def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: Door) ->
 
 
 def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
-    provider: Provider, model: Door, telling: Telling
+    provider: StubProvider, model: Door, telling: Telling
 ) -> None:
-    provider.plays(says("In the middle of France."))
+    provider.play(says("In the middle of France."))
 
-    pieces, reply = telling(model, hello())
+    pieces, reply = telling(model, hello_request())
 
     assert len(pieces) == 3
     assert "".join(pieces) == reply.text == "In the middle of France."
 
 
-def test_an_answer_of_calls_alone_has_no_pieces(provider: Provider, model: Door, telling: Telling) -> None:
-    provider.plays(TWO)
+def test_an_answer_of_calls_alone_has_no_pieces(provider: StubProvider, model: Door, telling: Telling) -> None:
+    provider.play(TWO)
 
     pieces, reply = telling(model, LOOKING)
 
@@ -47,10 +47,10 @@ def test_an_answer_of_calls_alone_has_no_pieces(provider: Provider, model: Door,
 
 
 def test_a_streamed_answer_is_the_plain_one_to_the_last_cent(
-    provider: Provider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
     line = calls(("c1", "look", {"at": "a"}), text="Let me see.")
-    provider.plays(*[dataclasses.replace(line, prompt=2000, cached=5)] * 2)
+    provider.play(*[dataclasses.replace(line, prompt=2000, cached=5)] * 2)
 
     reply = telling(model, LOOKING)[1]
 
@@ -109,9 +109,9 @@ HABITS: dict[str, Deltas] = {
 @pytest.mark.parametrize("dialect", ["openai"])
 @pytest.mark.parametrize("habit", HABITS)
 def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
-    habit: str, provider: Provider, model: Door, telling: Telling
+    habit: str, provider: StubProvider, model: Door, telling: Telling
 ) -> None:
-    provider.plays(HABITS[habit])
+    provider.play(HABITS[habit])
 
     reply = telling(model, LOOKING)[1]
 
@@ -120,9 +120,9 @@ def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names(
-    provider: Provider, model: Door, telling: Telling
+    provider: StubProvider, model: Door, telling: Telling
 ) -> None:
-    provider.plays(
+    provider.play(
         deltas(_piece(0, None, "look", A1), _piece(1, None, "look", B1 + B2), _piece(0, None, None, A2)),
         deltas(_piece(None, None, "look", A1 + A2), _piece(None, None, "look", B1 + B2)),
     )
@@ -134,20 +134,20 @@ def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
-    provider: Provider, model: Door, telling: Telling
+    provider: StubProvider, model: Door, telling: Telling
 ) -> None:
     """As in a plain answer; the loop gives them ids of their own."""
     one, other = (_piece(0, "c1", "look", A1), _piece(0, "c1", None, A2)), (_piece(1, "c1", "look", B1 + B2),)
-    provider.plays(deltas(*one, *other))
+    provider.play(deltas(*one, *other))
 
     assert telling(model, LOOKING)[1].calls == (BOTH[0], Call("c1", "look", B1 + B2))
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
-def test_a_finish_reason_beside_the_last_text_counts(provider: Provider, model: Door, telling: Telling) -> None:
-    provider.plays(deltas({"content": "In "}, {"content": "Fra", "finish_reason": "length"}, finish=None))
+def test_a_finish_reason_beside_the_last_text_counts(provider: StubProvider, model: Door, telling: Telling) -> None:
+    provider.play(deltas({"content": "In "}, {"content": "Fra", "finish_reason": "length"}, finish=None))
 
-    pieces, reply = telling(model, hello())
+    pieces, reply = telling(model, hello_request())
 
     assert (pieces, reply.text, reply.finish) == (["In ", "Fra"], "In Fra", "length")
 
@@ -161,9 +161,9 @@ FRAMES: dict[Dialect, tuple[int, ...]] = {
 
 
 def test_an_event_that_comes_twice_counts_once(
-    provider: Provider, dialect: Dialect, model: Door, telling: Telling
+    provider: StubProvider, dialect: Dialect, model: Door, telling: Telling
 ) -> None:
-    provider.plays(TWO, Repeated(TWO, FRAMES[dialect]))
+    provider.play(TWO, RepeatedEvents(TWO, FRAMES[dialect]))
 
     once, twice = telling(model, LOOKING)[1], telling(model, LOOKING)[1]
 
@@ -177,13 +177,13 @@ LONG = says("In the middle of France.")
 @pytest.mark.parametrize("how", ["end", "reset"])
 @pytest.mark.parametrize("line", [LONG, TWO], ids=["text", "calls"])
 def test_a_stream_that_stops_before_its_end_is_no_reply_wherever_it_stops(
-    how: Any, line: Any, provider: Provider, dialect: Dialect, model: Door, loop: asyncio.AbstractEventLoop
+    how: Any, line: Any, provider: StubProvider, dialect: Dialect, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
     """The last two events of each dialect are its finish reason's and what may come after it."""
     finish = {"openai": -3, "anthropic": -2, "bedrock": -2}[dialect]
     body = {"stream_options": {"include_usage": True}}
     places = range(len(streamed(dialect, line, body)) + finish + 1)
-    provider.plays(*[Broken(line, place, how) for place in places])
+    provider.play(*[BrokenStream(line, place, how) for place in places])
 
     for _ in places:
         pieces: list[str | Reply] = []
@@ -196,7 +196,7 @@ def test_a_stream_that_stops_before_its_end_is_no_reply_wherever_it_stops(
     assert not asyncio.all_tasks(loop)
 
 
-ENDINGS: list[tuple[Dialect, Failed, type[ModelError]]] = [
+ENDINGS: list[tuple[Dialect, ScriptedError, type[ModelError]]] = [
     ("openai", fails(200, "The server had an error", kind="server_error"), ModelUnavailable),
     ("openai", fails(200, "Rate limit reached", kind="rate_limit_exceeded"), ModelUnavailable),
     ("anthropic", fails(200, "Overloaded", kind="overloaded_error"), ModelUnavailable),
@@ -206,8 +206,8 @@ ENDINGS: list[tuple[Dialect, Failed, type[ModelError]]] = [
     ("bedrock", fails(200, "Too many tokens, please wait.", kind="ThrottlingException"), ModelUnavailable),
     ("bedrock", fails(200, "It failed.", kind="InternalServerException"), ModelUnavailable),
     ("bedrock", fails(200, "Not now.", kind="ServiceUnavailableException"), ModelUnavailable),
-    ("bedrock", fails(200, "The stream is odd.", kind="ValidationException"), ModelRefused),
-    ("bedrock", fails(200, "Input is too long for requested model.", kind="ValidationException"), ModelTooLong),
+    ("bedrock", fails(200, "The stream is odd.", kind="ValidationException"), ModelRequestRejected),
+    ("bedrock", fails(200, "Input is too long for requested model.", kind="ValidationException"), ContextWindowExceeded),
 ]
 
 
@@ -215,41 +215,41 @@ ENDINGS: list[tuple[Dialect, Failed, type[ModelError]]] = [
 @pytest.mark.parametrize("after", [0, 3])
 def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
     after: int,
-    failed: Failed,
+    failed: ScriptedError,
     error: type[ModelError],
-    provider: Provider,
+    provider: StubProvider,
     model: Door,
     loop: asyncio.AbstractEventLoop,
 ) -> None:
-    provider.plays(Broken(LONG, after, "error", failed))
+    provider.play(BrokenStream(LONG, after, "error", failed))
 
     with pytest.raises(ModelError) as caught:
-        loop.run_until_complete(_collected(model.stream(hello()), []))
+        loop.run_until_complete(_collected(model.stream(hello_request()), []))
 
     assert type(caught.value) is error
     assert not asyncio.all_tasks(loop)
 
 
 def test_a_stream_that_falls_silent_ends_at_its_limit(
-    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(Broken(LONG, 4, "hang"))
+    provider.play(BrokenStream(LONG, 4, "hang"))
     pieces: list[str | Reply] = []
     began = time.monotonic()
 
     with pytest.raises(ModelUnavailable, match=r"did not answer within 0\.6 s"):
-        loop.run_until_complete(_collected(model.stream(hello(timeout=0.6)), pieces))
+        loop.run_until_complete(_collected(model.stream(hello_request(timeout=0.6)), pieces))
 
     assert 0.5 < time.monotonic() - began < 2
     assert pieces
     loop.run_until_complete(_hung_up(provider))
 
 
-def test_a_reader_that_leaves_hangs_up(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
-    provider.plays(Broken(LONG, 4, "hang"), says("next"))
+def test_a_reader_that_leaves_hangs_up(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+    provider.play(BrokenStream(LONG, 4, "hang"), says("next"))
 
     async def one_piece() -> str | Reply:
-        stream = model.stream(hello())
+        stream = model.stream(hello_request())
         piece = await anext(stream)
         await stream.aclose()
         await _hung_up(provider)
@@ -257,15 +257,15 @@ def test_a_reader_that_leaves_hangs_up(provider: Provider, model: Door, loop: as
 
     assert loop.run_until_complete(one_piece()) == "In the m"
     assert not asyncio.all_tasks(loop)
-    assert loop.run_until_complete(model.ask(hello())).text == "next"
+    assert loop.run_until_complete(model.ask(hello_request())).text == "next"
 
 
-def test_a_reader_that_is_cancelled_hangs_up(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
-    provider.plays(Broken(LONG, 4, "hang"))
+def test_a_reader_that_is_cancelled_hangs_up(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+    provider.play(BrokenStream(LONG, 4, "hang"))
     pieces: list[str | Reply] = []
 
     async def cancelled() -> None:
-        reading = asyncio.ensure_future(_collected(model.stream(hello()), pieces))
+        reading = asyncio.ensure_future(_collected(model.stream(hello_request()), pieces))
         while not pieces:
             await asyncio.sleep(0.01)
         reading.cancel()
@@ -279,47 +279,47 @@ def test_a_reader_that_is_cancelled_hangs_up(provider: Provider, model: Door, lo
 
 
 def test_a_stream_that_nobody_begins_asks_nothing(
-    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    loop.run_until_complete(model.stream(hello()).aclose())
+    loop.run_until_complete(model.stream(hello_request()).aclose())
 
     assert not provider.requests
 
 
 def test_a_stream_that_was_read_to_its_end_leaves_no_task_behind(
-    provider: Provider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(LONG)
+    provider.play(LONG)
 
-    telling(model, hello())
+    telling(model, hello_request())
 
     assert not asyncio.all_tasks(loop)
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
-    provider: Provider, model: Door, telling: Telling
+    provider: StubProvider, model: Door, telling: Telling
 ) -> None:
-    provider.plays(fails(400, "Unrecognized request argument supplied: stream_options"), LONG)
+    provider.play(fails(400, "Unrecognized request argument supplied: stream_options"), LONG)
 
-    reply = telling(model, hello())[1]
+    reply = telling(model, hello_request())[1]
 
     assert (reply.text, reply.usage) == (LONG.text, Usage())
     assert ["stream_options" in request.body for request in provider.requests] == [True, False]
 
 
 def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
-    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(Raw({}))
+    provider.play(RawBody({}))
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(_collected(model.stream(hello()), []))
+        loop.run_until_complete(_collected(model.stream(hello_request()), []))
 
 
-def test_streams_told_at_once_do_not_mix(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
-    provider.plays(*[LONG] * 5)
-    prompts: list[Prompt] = [hello(f"Question {number}") for number in range(5)]
+def test_streams_told_at_once_do_not_mix(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+    provider.play(*[LONG] * 5)
+    prompts: list[Prompt] = [hello_request(f"Question {number}") for number in range(5)]
     heard: list[list[str | Reply]] = [[] for _ in prompts]
 
     async def all_of_them() -> None:
@@ -340,7 +340,7 @@ async def _collected(stream: AsyncGenerator[str | Reply], into: list[str | Reply
         await stream.aclose()
 
 
-async def _hung_up(provider: Provider) -> None:
+async def _hung_up(provider: StubProvider) -> None:
     async with asyncio.timeout(5):
         while provider.hang_ups < 1:
             await asyncio.sleep(0.02)

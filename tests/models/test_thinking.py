@@ -7,12 +7,12 @@ from base64 import b64encode
 import pytest
 
 from agentfn.models import Call, Prompt, Reply, Sampling, Turn
-from provider_stubs.clients import LOOK, Ask, Way, hello, replayed, speaking
-from provider_stubs.script import Dialect, Said, calls, says
-from provider_stubs.server import Provider
+from provider_stubs.clients import LOOK_TOOL, Ask, Way, hello_request, request_with_calls, make_model
+from provider_stubs.script import Dialect, ScriptedReply, calls, says
+from provider_stubs.server import StubProvider
 
 EFFORT = Sampling(reasoning_effort="low")
-ASKED = hello(tools=(LOOK,), sampling=EFFORT)
+ASKED = hello_request(tools=(LOOK_TOOL,), sampling=EFFORT)
 THOUGHT = ("The user wants me to look at it.", "sig-EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl")
 REDACTED = ("", "cmVkYWN0ZWQtRW1yMTIzNDU2Nzg5MA==")
 LOOKING = dataclasses.replace(calls(("c1", "look", {"at": "a"}), text="Let me see."), thinking=(THOUGHT,))
@@ -27,9 +27,9 @@ def _next(asked: Prompt, reply: Reply) -> Prompt:
 
 @pytest.mark.parametrize("dialect", THINKERS)
 def test_the_second_of_two_turns_brings_the_signed_thought_back_before_its_call(
-    dialect: Dialect, provider: Provider, ask: Ask
+    dialect: Dialect, provider: StubProvider, ask: Ask
 ) -> None:
-    provider.plays(LOOKING, says("Red."))
+    provider.play(LOOKING, says("Red."))
 
     first = ask(ASKED)
     second = ask(_next(ASKED, first))
@@ -47,11 +47,11 @@ def test_the_second_of_two_turns_brings_the_signed_thought_back_before_its_call(
 
 @pytest.mark.parametrize("dialect", THINKERS)
 def test_blocks_keep_their_order_and_a_redacted_one_comes_back_too(
-    dialect: Dialect, provider: Provider, ask: Ask
+    dialect: Dialect, provider: StubProvider, ask: Ask
 ) -> None:
     """On Bedrock's wire a redacted one is bytes, in base64."""
     other = ("And then to tell the colour.", "sig-two")
-    provider.plays(dataclasses.replace(LOOKING, thinking=(THOUGHT, REDACTED, other)), says("Red."))
+    provider.play(dataclasses.replace(LOOKING, thinking=(THOUGHT, REDACTED, other)), says("Red."))
 
     reply = ask(ASKED)
     ask(_next(ASKED, reply))
@@ -65,9 +65,9 @@ def test_blocks_keep_their_order_and_a_redacted_one_comes_back_too(
 
 
 @pytest.mark.parametrize("dialect", THINKERS)
-def test_a_thought_without_calls_is_kept_and_goes_back(provider: Provider, ask: Ask) -> None:
-    provider.plays(Said("Red.", thinking=(THOUGHT,)), says("Yes."))
-    asked = hello(sampling=EFFORT)
+def test_a_thought_without_calls_is_kept_and_goes_back(provider: StubProvider, ask: Ask) -> None:
+    provider.play(ScriptedReply("Red.", thinking=(THOUGHT,)), says("Yes."))
+    asked = hello_request(sampling=EFFORT)
 
     reply = ask(asked)
     ask(dataclasses.replace(asked, turns=(*asked.turns, reply.turn, Turn("user", "Really?"))))
@@ -87,35 +87,35 @@ def test_a_thought_without_calls_is_kept_and_goes_back(provider: Provider, ask: 
     ],
 )
 def test_another_provider_is_not_told_what_this_one_thought(
-    way: Way, name: str, provider: Provider, loop: asyncio.AbstractEventLoop
+    way: Way, name: str, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     """A task may go on with another model."""
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello.", thinking=(SIGNED,)), Turn("user", "Bye!"))
-    provider.plays(says("Bye."))
+    provider.play(says("Bye."))
 
-    loop.run_until_complete(speaking("openai", provider, name, way=way).ask(Prompt("", turns)))
+    loop.run_until_complete(make_model("openai", provider, name, way=way).ask(Prompt("", turns)))
 
     assert "thinking" not in str(provider.requests[0].body)
     assert not provider.refusals
 
 
 @pytest.mark.parametrize("dialect", ["anthropic"])
-def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinking(provider: Provider, ask: Ask) -> None:
-    provider.plays(says("Red."))
-    prompt = replayed(Call("c1", "look", "{}"), sampling=EFFORT)
+def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinking(provider: StubProvider, ask: Ask) -> None:
+    provider.play(says("Red."))
+    prompt = request_with_calls(Call("c1", "look", "{}"), sampling=EFFORT)
 
     assert ask(prompt).text == "Red."
     assert "thinking" not in provider.requests[-1].body
 
 
 @pytest.mark.parametrize("dialect", ["bedrock"])
-def test_a_thought_that_nobody_signed_is_not_kept(provider: Provider, ask: Ask) -> None:
-    provider.plays(Said("Red.", thinking=(("Hm.", ""),)))
+def test_a_thought_that_nobody_signed_is_not_kept(provider: StubProvider, ask: Ask) -> None:
+    provider.play(ScriptedReply("Red.", thinking=(("Hm.", ""),)))
 
-    assert ask(hello()).thinking == ()
+    assert ask(hello_request()).thinking == ()
 
 
-def test_a_reply_without_thoughts_has_none(provider: Provider, ask: Ask) -> None:
-    provider.plays(says("Yes."))
+def test_a_reply_without_thoughts_has_none(provider: StubProvider, ask: Ask) -> None:
+    provider.play(says("Yes."))
 
-    assert ask(hello()).thinking == ()
+    assert ask(hello_request()).thinking == ()

@@ -11,9 +11,9 @@ import pytest
 
 from agentfn.errors import ModelUnavailable
 from agentfn.models import Prompt
-from provider_stubs.clients import CLASSES, NAMES, Ask, Door, Way, close, hello
-from provider_stubs.script import Broken, Dialect, Line, Stuck, hangs, says, trickles
-from provider_stubs.server import Provider
+from provider_stubs.clients import MODEL_CLASSES, MODEL_NAMES, Ask, Door, Way, close_connections, hello_request
+from provider_stubs.script import BrokenStream, Dialect, ScriptEntry, NoResponse, hangs, says, trickles
+from provider_stubs.server import StubProvider
 
 pytestmark = pytest.mark.slow
 
@@ -21,80 +21,80 @@ type Asking = Callable[[Door], Awaitable[object]]
 
 
 async def _asked(model: Door) -> object:
-    return await model.ask(hello())
+    return await model.ask(hello_request())
 
 
 async def _streamed(model: Door) -> object:
-    async with aclosing(model.stream(hello())) as items:
+    async with aclosing(model.stream(hello_request())) as items:
         return [item async for item in items]
 
 
 @pytest.mark.parametrize("line", [hangs(), trickles()], ids=lambda line: line.how)
-def test_a_call_ends_at_its_limit_whatever_the_provider_does(line: Stuck, provider: Provider, ask: Ask) -> None:
-    provider.plays(line)
+def test_a_call_ends_at_its_limit_whatever_the_provider_does(line: NoResponse, provider: StubProvider, ask: Ask) -> None:
+    provider.play(line)
     began = time.monotonic()
 
     with pytest.raises(ModelUnavailable, match="did not answer within 1 s"):
-        ask(hello(timeout=1.0))
+        ask(hello_request(timeout=1.0))
 
     assert 0.9 < time.monotonic() - began < 1.5
     assert len(provider.requests) == 1
 
 
 def test_a_key_that_takes_too_long_to_read_counts_as_well(
-    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
+    way: Way, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     locked = threading.Event()
-    model = CLASSES[way, dialect](NAMES[dialect], key=lambda: str(locked.wait(5)), base=provider.anthropic)
+    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], key=lambda: str(locked.wait(5)), base=provider.anthropic)
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello(timeout=0.2)))
+        loop.run_until_complete(model.ask(hello_request(timeout=0.2)))
 
     locked.set()
     assert not provider.requests
 
 
 def test_a_new_key_is_used_at_the_next_question(
-    way: Way, dialect: Dialect, provider: Provider, loop: asyncio.AbstractEventLoop
+    way: Way, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     keys = iter(["old", "new"])
-    model = CLASSES[way, dialect](NAMES[dialect], key=lambda: next(keys), base=getattr(provider, dialect))
-    provider.plays(says("one"), says("two"))
+    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], key=lambda: next(keys), base=getattr(provider, dialect))
+    provider.play(says("one"), says("two"))
 
     for _ in range(2):
-        loop.run_until_complete(model.ask(hello()))
+        loop.run_until_complete(model.ask(hello_request()))
 
     headers = [request.headers for request in provider.requests]
     keys_sent = [seen.get("x-api-key") or seen["authorization"].removeprefix("Bearer ") for seen in headers]
     assert keys_sent == ["old", "new"]
 
 
-def test_one_connection_serves_invocation_after_invocation_whatever_their_limits(provider: Provider, ask: Ask) -> None:
-    provider.plays(says("one"), says("two"), says("three"))
+def test_one_connection_serves_invocation_after_invocation_whatever_their_limits(provider: StubProvider, ask: Ask) -> None:
+    provider.play(says("one"), says("two"), says("three"))
 
     for seconds in (30.0, 20.5, 11.25):
-        ask(hello(timeout=seconds))
+        ask(hello_request(timeout=seconds))
 
     # One, as a rule. A stream whose end comes a moment after its last event is hung up on, and costs its connection.
     assert len({request.port for request in provider.requests}) < len(provider.requests)
 
 
-def test_an_answer_leaves_no_task_behind(provider: Provider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+def test_an_answer_leaves_no_task_behind(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
     """What is left would be frozen with the process, and wake up in the next caller's request."""
-    provider.plays(says("one"))
+    provider.play(says("one"))
 
-    loop.run_until_complete(model.ask(hello()))
+    loop.run_until_complete(model.ask(hello_request()))
 
     assert not asyncio.all_tasks(loop)
 
 
 def test_a_cancel_hangs_up_and_leaves_no_task_behind(
-    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(hangs(), says("next"))
+    provider.play(hangs(), says("next"))
 
     async def cancelled() -> None:
-        asking = asyncio.ensure_future(model.ask(hello()))
+        asking = asyncio.ensure_future(model.ask(hello_request()))
         while not provider.requests:
             await asyncio.sleep(0.01)
         asking.cancel()
@@ -104,7 +104,7 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
     loop.run_until_complete(cancelled())
 
     assert not asyncio.all_tasks(loop)
-    assert loop.run_until_complete(model.ask(hello())).text == "next"
+    assert loop.run_until_complete(model.ask(hello_request())).text == "next"
     _until(lambda: provider.hang_ups == 1)
 
 
@@ -113,10 +113,10 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
 @pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning")
 @pytest.mark.parametrize("asking", [_asked, _streamed])
 def test_a_cancel_at_any_moment_leaves_nothing_behind(
-    asking: Asking, dialect: Dialect, provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+    asking: Asking, dialect: Dialect, provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    stuck: Line = Broken(says("In France."), 3, "hang") if asking is _streamed else hangs()
-    provider.plays(says("warm"), *[stuck] * 100)
+    stuck: ScriptEntry = BrokenStream(says("In France."), 3, "hang") if asking is _streamed else hangs()
+    provider.play(says("warm"), *[stuck] * 100)
     loop.run_until_complete(asking(model))
     complaints: list[object] = []
     loop.set_exception_handler(lambda _, context: complaints.append(context))
@@ -142,25 +142,25 @@ def test_a_cancel_at_any_moment_leaves_nothing_behind(
 
 
 def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
-    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(says("one"), says("two"), says("three"))
-    loop.run_until_complete(model.ask(hello()))
+    provider.play(says("one"), says("two"), says("three"))
+    loop.run_until_complete(model.ask(hello_request()))
     other = asyncio.new_event_loop()
 
-    other.run_until_complete(model.ask(hello()))
-    other.run_until_complete(close())
+    other.run_until_complete(model.ask(hello_request()))
+    other.run_until_complete(close_connections())
     other.close()
     gc.collect()
 
-    assert loop.run_until_complete(model.ask(hello())).text == "three"
+    assert loop.run_until_complete(model.ask(hello_request())).text == "three"
 
 
 def test_questions_asked_at_once_get_their_own_answers(
-    provider: Provider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(*[says("yes")] * 5)
-    prompts: list[Prompt] = [hello(f"Question {number}") for number in range(5)]
+    provider.play(*[says("yes")] * 5)
+    prompts: list[Prompt] = [hello_request(f"Question {number}") for number in range(5)]
 
     async def all_of_them() -> list[str]:
         return [reply.text for reply in await asyncio.gather(*map(model.ask, prompts))]

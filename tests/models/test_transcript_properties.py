@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentfn.models import Call, Prompt, Sampling, Turn
-from provider_stubs.clients import LOOK, speaking
+from provider_stubs.clients import LOOK_TOOL, make_model
 from provider_stubs.script import Dialect, says
-from provider_stubs.server import Provider
+from provider_stubs.server import StubProvider
 
 TEXTS = st.sampled_from(["", " \n", "Look.", "é\u0000\u2028", "(empty)", "x" * 300])
 NAMES = st.sampled_from(["look", "look at, please!", "", "x" * 100])
@@ -36,7 +36,7 @@ def exchanges(draw: st.DrawFn) -> list[Turn]:
 def prompts(draw: st.DrawFn) -> Prompt:
     turns = itertools.chain.from_iterable(draw(st.lists(exchanges(), max_size=3)))
     options = {
-        "tools": draw(st.sampled_from([(), (LOOK,)])),
+        "tools": draw(st.sampled_from([(), (LOOK_TOOL,)])),
         "tool_choice": draw(st.sampled_from(["auto", "required", "none"])),
         "sampling": draw(st.sampled_from([Sampling(), Sampling(temperature=0.5, max_tokens=9, stop=("END",))])),
     }
@@ -44,8 +44,8 @@ def prompts(draw: st.DrawFn) -> Prompt:
 
 
 @pytest.fixture(scope="module")
-def listening() -> Iterator[Provider]:
-    with Provider() as provider:
+def listening() -> Iterator[StubProvider]:
+    with StubProvider() as provider:
         yield provider
 
 
@@ -53,9 +53,9 @@ def listening() -> Iterator[Provider]:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(prompt=prompts())
 def test_no_transcript_is_refused(
-    dialect: Dialect, prompt: Prompt, listening: Provider, loop: asyncio.AbstractEventLoop
+    dialect: Dialect, prompt: Prompt, listening: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
-    listening.plays(says("Yes."))
+    listening.play(says("Yes."))
 
-    assert loop.run_until_complete(speaking(dialect, listening, way="direct").ask(prompt)).text == "Yes."
+    assert loop.run_until_complete(make_model(dialect, listening, way="direct").ask(prompt)).text == "Yes."
     assert listening.refusals == []

@@ -7,17 +7,17 @@ Sources: https://docs.anthropic.com/en/api/messages, https://docs.anthropic.com/
 import json
 from typing import Any
 
-from provider_stubs.script import Failed, Said, pieces
+from provider_stubs.script import ScriptedError, ScriptedReply, split_pieces
 
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 STOP_REASON = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 
 
-def answer(line: Said, model: str) -> dict[str, Any]:
+def answer(line: ScriptedReply, model: str) -> dict[str, Any]:
     return _message(model, _content(line), STOP_REASON[line.reason], _usage(line))
 
 
-def events(line: Said, model: str) -> list[bytes]:
+def events(line: ScriptedReply, model: str) -> list[bytes]:
     begun = _message(model, [], None, {**_usage(line), "output_tokens": 1})
     told = [_event("message_start", message=begun)]
     for index, block in enumerate(_content(line)):
@@ -30,15 +30,15 @@ def events(line: Said, model: str) -> list[bytes]:
     return [*told, _event("message_stop")]
 
 
-def failure(line: Failed) -> dict[str, Any]:
+def failure(line: ScriptedError) -> dict[str, Any]:
     return {"type": "error", "error": {"type": line.kind, "message": line.message}}
 
 
-def error_event(line: Failed) -> bytes:
+def error_event(line: ScriptedError) -> bytes:
     return _event("error", error=failure(line)["error"])
 
 
-def _content(line: Said) -> list[dict[str, Any]]:
+def _content(line: ScriptedReply) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": text, "signature": sign}
         if text
@@ -56,12 +56,12 @@ def _block(block: dict[str, Any]) -> list[dict[str, Any]]:
     """How a block begins, and the deltas that fill it."""
     match block["type"]:
         case "thinking":
-            told = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
+            told = [{"type": "thinking_delta", "thinking": piece} for piece in split_pieces(block["thinking"])]
             return [block | {"thinking": "", "signature": ""}, *told, _signed(block)]
         case "text":
-            return [block | {"text": ""}, *[{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]]
+            return [block | {"text": ""}, *[{"type": "text_delta", "text": piece} for piece in split_pieces(block["text"])]]
         case "tool_use":
-            written = ["", *pieces(json.dumps(block["input"]))] if block["input"] else [""]
+            written = ["", *split_pieces(json.dumps(block["input"]))] if block["input"] else [""]
             told = [{"type": "input_json_delta", "partial_json": piece} for piece in written]
             return [block | {"input": {}}, *told]
     return [block]
@@ -76,7 +76,7 @@ def _message(model: str, content: list[Any], reason: str | None, usage: dict[str
     return {**head, "content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage}
 
 
-def _usage(line: Said) -> dict[str, Any]:
+def _usage(line: ScriptedReply) -> dict[str, Any]:
     return {
         "input_tokens": line.prompt - line.cached - line.written,
         "output_tokens": line.completion,

@@ -10,7 +10,7 @@ from base64 import b64encode
 from typing import Any
 
 from provider_stubs.event_stream import event, exception
-from provider_stubs.script import Failed, Said, pieces
+from provider_stubs.script import ScriptedError, ScriptedReply, split_pieces
 
 STOP_REASON = {
     "stop": "end_turn",
@@ -20,13 +20,13 @@ STOP_REASON = {
 }
 
 
-def answer(line: Said) -> dict[str, Any]:
+def answer(line: ScriptedReply) -> dict[str, Any]:
     message = {"role": "assistant", "content": _content(line)}
     stop = {"stopReason": STOP_REASON[line.reason]}
     return {"output": {"message": message}, **stop, "usage": _usage(line), "metrics": {"latencyMs": 1}}
 
 
-def events(line: Said) -> list[bytes]:
+def events(line: ScriptedReply) -> list[bytes]:
     """A text block has no start event, as on the real wire."""
     told = [event("messageStart", {"role": "assistant"})]
     for index, block in enumerate(_content(line)):
@@ -40,16 +40,16 @@ def events(line: Said) -> list[bytes]:
     return [*told, event("metadata", {"usage": _usage(line), "metrics": {"latencyMs": 1}})]
 
 
-def failure(line: Failed) -> dict[str, Any]:
+def failure(line: ScriptedError) -> dict[str, Any]:
     """The kind goes into the header x-amzn-ErrorType."""
     return {"message": line.message}
 
 
-def error_event(line: Failed) -> bytes:
+def error_event(line: ScriptedError) -> bytes:
     return exception(line.kind[:1].lower() + line.kind[1:], failure(line))
 
 
-def _content(line: Said) -> list[dict[str, Any]]:
+def _content(line: ScriptedReply) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = [
         {"reasoningContent": {"reasoningText": {"text": text, "signature": sign}}}
         if text
@@ -66,17 +66,17 @@ def _content(line: Said) -> list[dict[str, Any]]:
 def _steps(block: dict[str, Any]) -> list[dict[str, Any]]:
     match block:
         case {"text": text}:
-            return [{"text": piece} for piece in pieces(text)]
+            return [{"text": piece} for piece in split_pieces(text)]
         case {"toolUse": use}:
-            written = pieces(json.dumps(use["input"])) if use["input"] else [""]
+            written = split_pieces(json.dumps(use["input"])) if use["input"] else [""]
             return [{"toolUse": {"input": piece}} for piece in written]
         case {"reasoningContent": {"reasoningText": {"text": text, "signature": sign}}}:
-            told = [{"reasoningContent": {"text": piece}} for piece in pieces(text)]
+            told = [{"reasoningContent": {"text": piece}} for piece in split_pieces(text)]
             return [*told, {"reasoningContent": {"signature": sign}}]
     return [{"reasoningContent": block["reasoningContent"]}]
 
 
-def _usage(line: Said) -> dict[str, Any]:
+def _usage(line: ScriptedReply) -> dict[str, Any]:
     return {
         "inputTokens": line.prompt - line.cached - line.written,
         "outputTokens": line.completion,

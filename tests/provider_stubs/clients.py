@@ -12,16 +12,16 @@ from agentfn.models.litellm import LitellmModel
 from agentfn.models.litellm import close as close_litellm
 from agentfn.models.openai import OpenAIModel
 from provider_stubs.dialects import Dialect
-from provider_stubs.server import Provider
+from provider_stubs.server import StubProvider
 
-NAMES: dict[Dialect, str] = {
+MODEL_NAMES: dict[Dialect, str] = {
     "openai": "openai/gpt-4o",
     "anthropic": "anthropic/claude-haiku-4-5",
     "bedrock": "bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0",
 }
-AWS = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
-KEY = "sk-test-0123456789abcdef"
-LOOK: dict[str, Any] = {
+AWS_ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+API_KEY = "sk-test-0123456789abcdef"
+LOOK_TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "look",
@@ -31,11 +31,11 @@ LOOK: dict[str, Any] = {
 }
 
 type Ask = Callable[[Prompt], Reply]
-type Way = Literal["litellm", "direct"]
-type Door = LitellmModel | OpenAIModel | BedrockModel
-type Telling = Callable[[Door, Prompt], tuple[list[str], Reply]]
+type StubProvider = Literal["litellm", "direct"]
+type AnyModel = LitellmModel | OpenAIModel | BedrockModel
+type AskStreaming = Callable[[AnyModel, Prompt], tuple[list[str], Reply]]
 
-CLASSES: dict[tuple[Way, Dialect], type[Door]] = {
+MODEL_CLASSES: dict[tuple[StubProvider, Dialect], type[AnyModel]] = {
     ("litellm", "openai"): LitellmModel,
     ("litellm", "anthropic"): LitellmModel,
     ("litellm", "bedrock"): LitellmModel,
@@ -44,23 +44,23 @@ CLASSES: dict[tuple[Way, Dialect], type[Door]] = {
 }
 
 
-def speaking(dialect: Dialect, provider: Provider, name: str = "", *, way: Way = "litellm") -> Door:
-    key = None if dialect == "bedrock" else KEY
-    return CLASSES[way, dialect](name or NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
+def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, way: StubProvider = "litellm") -> AnyModel:
+    key = None if dialect == "bedrock" else API_KEY
+    return MODEL_CLASSES[way, dialect](name or MODEL_NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
 
 
-async def close() -> None:
+async def close_connections() -> None:
     """Ends the connections of all doors."""
     await close_litellm()
     await connections.close()
 
 
-def hello(text: str = "Where is Paris?", **options: Any) -> Prompt:
+def hello_request(text: str = "Where is Paris?", **options: Any) -> Prompt:
     return Prompt("Be brief.", (Turn("user", text),), **options)
 
 
-def replayed(*calls: Call, after: tuple[Turn, ...] = (), **options: Any) -> Prompt:
+def request_with_calls(*calls: Call, after: tuple[Turn, ...] = (), **options: Any) -> Prompt:
     """A transcript in which the model made these calls and each has its result."""
     results = tuple(Turn("tool", f"saw {call.id}", call_id=call.id, name=call.name) for call in calls)
     turns = (Turn("user", "Look."), Turn("assistant", calls=calls), *results, *after)
-    return Prompt("Be brief.", turns, **{"tools": (LOOK,), **options})
+    return Prompt("Be brief.", turns, **{"tools": (LOOK_TOOL,), **options})

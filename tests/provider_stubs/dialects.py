@@ -3,9 +3,9 @@
 from typing import Any
 
 from provider_stubs import anthropic_format, bedrock_format, openai_format
-from provider_stubs.script import Broken, Deltas, Dialect, Failed, Repeated, Said
+from provider_stubs.script import BrokenStream, Deltas, Dialect, ScriptedError, RepeatedEvents, ScriptedReply
 
-__all__ = ["Dialect", "Failed", "Said", "answer", "dialect_of", "failure", "streamed"]
+__all__ = ["Dialect", "ScriptedError", "ScriptedReply", "answer", "dialect_of", "failure", "streamed"]
 
 SSE = "text/event-stream; charset=utf-8"
 CONTENT_TYPE = {"openai": SSE, "anthropic": SSE, "bedrock": "application/vnd.amazon.eventstream"}
@@ -22,25 +22,25 @@ def streams(path: str, body: dict[str, Any]) -> bool:
     return path.endswith("/converse-stream") or body.get("stream") is True
 
 
-def answer(dialect: Dialect, line: Said, model: str) -> dict[str, Any]:
+def answer(dialect: Dialect, line: ScriptedReply, model: str) -> dict[str, Any]:
     if dialect == "bedrock":
         return bedrock_format.answer(line)
     return anthropic_format.answer(line, model) if dialect == "anthropic" else openai_format.answer(line, model)
 
 
-def streamed(dialect: Dialect, line: Said | Deltas | Broken | Repeated, body: dict[str, Any]) -> list[bytes]:
+def streamed(dialect: Dialect, line: ScriptedReply | Deltas | BrokenStream | RepeatedEvents, body: dict[str, Any]) -> list[bytes]:
     """The events of an answer, each of the first ones followed by a sign of life where the dialect has such."""
     match line:
-        case Broken(whole, after, _, error):
+        case BrokenStream(whole, after, _, error):
             events = streamed(dialect, whole, body)[:after]
             return events + ([_error_event(dialect, error)] if error else [])
-        case Repeated(whole, places):
+        case RepeatedEvents(whole, places):
             events = streamed(dialect, whole, body)
             return [event for place, event in enumerate(events) for _ in range(1 + (place in places))]
     return [event + PINGS[dialect] for event in _events(dialect, line, body)]
 
 
-def failure(dialect: Dialect, line: Failed) -> tuple[dict[str, Any], dict[str, str]]:
+def failure(dialect: Dialect, line: ScriptedError) -> tuple[dict[str, Any], dict[str, str]]:
     """Body and headers."""
     if dialect == "bedrock":
         return bedrock_format.failure(line), {
@@ -50,7 +50,7 @@ def failure(dialect: Dialect, line: Failed) -> tuple[dict[str, Any], dict[str, s
     return (anthropic_format if dialect == "anthropic" else openai_format).failure(line), line.headers
 
 
-def _events(dialect: Dialect, line: Said | Deltas, body: dict[str, Any]) -> list[bytes]:
+def _events(dialect: Dialect, line: ScriptedReply | Deltas, body: dict[str, Any]) -> list[bytes]:
     if dialect == "openai":
         usage = (body.get("stream_options") or {}).get("include_usage") is True
         return openai_format.events(line, str(body.get("model")), usage=usage)
@@ -61,7 +61,7 @@ def _events(dialect: Dialect, line: Said | Deltas, body: dict[str, Any]) -> list
     )
 
 
-def _error_event(dialect: Dialect, error: Failed) -> bytes:
+def _error_event(dialect: Dialect, error: ScriptedError) -> bytes:
     match dialect:
         case "openai":
             return openai_format.error_event(error)

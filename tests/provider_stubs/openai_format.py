@@ -6,13 +6,13 @@ Sources: https://platform.openai.com/docs/api-reference/chat, https://platform.o
 import json
 from typing import Any
 
-from provider_stubs.script import Deltas, Failed, Said, pieces
+from provider_stubs.script import Deltas, ScriptedError, ScriptedReply, split_pieces
 
 DONE = b"data: [DONE]\n\n"
 PING = b": keep-alive\n\n"
 
 
-def answer(line: Said, model: str) -> dict[str, Any]:
+def answer(line: ScriptedReply, model: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": line.text}
     if line.calls:
         message["tool_calls"] = [
@@ -25,14 +25,14 @@ def answer(line: Said, model: str) -> dict[str, Any]:
     return {**head, "choices": [choice], "usage": _usage(line)}
 
 
-def events(line: Said | Deltas, model: str, *, usage: bool) -> list[bytes]:
+def events(line: ScriptedReply | Deltas, model: str, *, usage: bool) -> list[bytes]:
     """Server-sent events. The calls' arguments come in pieces, those of parallel calls by turns."""
     if isinstance(line, Deltas):
         told = [_chunk(model, {**delta}, delta.get("finish_reason")) for delta in line.deltas]
-        return told + _ending(line.finish, model, Said(), usage)
-    parts = [pieces(arguments) for _, _, arguments in line.calls]
+        return told + _ending(line.finish, model, ScriptedReply(), usage)
+    parts = [split_pieces(arguments) for _, _, arguments in line.calls]
     steps: list[dict[str, Any]] = [{"role": "assistant", "content": "" if line.text else None}]
-    steps += [{"content": piece} for piece in pieces(line.text or "")]
+    steps += [{"content": piece} for piece in split_pieces(line.text or "")]
     for index, (id_, name, _) in enumerate(line.calls):
         head = {"index": index, "type": "function", "function": {"name": name, "arguments": ""}}
         steps.append({"tool_calls": [head | ({"id": id_} if id_ is not None else {})]})
@@ -45,15 +45,15 @@ def events(line: Said | Deltas, model: str, *, usage: bool) -> list[bytes]:
     return [_chunk(model, delta) for delta in steps] + _ending(line.reason, model, line, usage)
 
 
-def failure(line: Failed) -> dict[str, Any]:
+def failure(line: ScriptedError) -> dict[str, Any]:
     return {"error": {"message": line.message, "type": line.kind, "param": None, "code": line.kind}}
 
 
-def error_event(line: Failed) -> bytes:
+def error_event(line: ScriptedError) -> bytes:
     return _event(failure(line))
 
 
-def _ending(finish: str | None, model: str, line: Said, usage: bool) -> list[bytes]:
+def _ending(finish: str | None, model: str, line: ScriptedReply, usage: bool) -> list[bytes]:
     last = [_chunk(model, {}, finish)] if finish else []
     counted = [_event(_head(model) | {"choices": [], "usage": _usage(line)})] if usage else []
     return [*last, *counted, DONE]
@@ -72,7 +72,7 @@ def _event(shape: dict[str, Any]) -> bytes:
     return f"data: {json.dumps(shape)}\n\n".encode()
 
 
-def _usage(line: Said) -> dict[str, Any]:
+def _usage(line: ScriptedReply) -> dict[str, Any]:
     return {
         "prompt_tokens": line.prompt,
         "completion_tokens": line.completion,

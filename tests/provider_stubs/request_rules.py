@@ -38,7 +38,7 @@ BEDROCK_FIELDS = {
 }  # fmt: skip
 
 
-def faults(dialect: Dialect, body: Body) -> list[str]:
+def request_faults(dialect: Dialect, body: Body) -> list[str]:
     return {"openai": openai_faults, "anthropic": anthropic_faults, "bedrock": bedrock_faults}[dialect](body)
 
 
@@ -166,7 +166,7 @@ def _anthropic_options(body: Body) -> Iterator[str]:
 
 
 def _anthropic_messages(messages: list[Body]) -> Iterator[str]:
-    merged = _merged(messages)
+    merged = _merge_messages(messages)
     if merged and merged[0][0] != "user":
         yield "messages: first message must use the user role"
     asked: list[str] = []
@@ -190,7 +190,7 @@ def _anthropic_messages(messages: list[Body]) -> Iterator[str]:
         yield "messages: final assistant content cannot end with trailing whitespace"
 
 
-def _merged(messages: list[Body]) -> list[tuple[str, list[Body]]]:
+def _merge_messages(messages: list[Body]) -> list[tuple[str, list[Body]]]:
     """Consecutive messages of one role are taken as one."""
     merged: list[tuple[str, list[Body]]] = []
     for message in messages:

@@ -9,7 +9,7 @@ DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "bedrock")
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptedReply:
     """A model's answer. `calls` are id, name, arguments; `finish` is OpenAI's word, None for the usual one.
 
     `cached` and `written` are the parts of `prompt` that came from a cache and went into one.
@@ -31,7 +31,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Failed:
+class ScriptedError:
     status: int
     kind: str
     message: str
@@ -39,14 +39,14 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Stuck:
+class NoResponse:
     """An answer that never ends: silence, a byte now and then, or a closed connection."""
 
-    how: Literal["hang", "trickle", "drop"]
+    kind: Literal["hang", "trickle", "drop"]
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawBody:
     """A body in whatever shape, with status 200."""
 
     shape: dict[str, Any]
@@ -61,57 +61,57 @@ class Deltas:
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenStream:
     """A stream that plays `after` events of an answer and then ends: politely, by a reset, with an error, or never."""
 
-    line: Said | Deltas
+    line: ScriptedReply | Deltas
     after: int
-    how: Literal["end", "reset", "error", "hang"] = "end"
-    error: Failed | None = None
+    ending: Literal["end", "reset", "error", "hang"] = "end"
+    error: ScriptedError | None = None
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedEvents:
     """A stream in which each event at one of these places comes twice."""
 
-    line: Said | Deltas
+    line: ScriptedReply | Deltas
     places: tuple[int, ...]
 
 
-Line = Said | Failed | Stuck | Raw | Deltas | Broken | Repeated
+ScriptEntry = ScriptedReply | ScriptedError | NoResponse | RawBody | Deltas | BrokenStream | RepeatedEvents
 
 
-def says(text: str | None, *, cached: int = 0, finish: str | None = None) -> Said:
-    return Said(text, cached=cached, finish=finish)
+def says(text: str | None, *, cached: int = 0, finish: str | None = None) -> ScriptedReply:
+    return ScriptedReply(text, cached=cached, finish=finish)
 
 
-def calls(*these: tuple[str | None, str, Any], text: str | None = None, finish: str | None = None) -> Said:
+def calls(*these: tuple[str | None, str, Any], text: str | None = None, finish: str | None = None) -> ScriptedReply:
     """Arguments that are not text are written as JSON; text goes out as it is, broken or not."""
     raw = tuple((id_, name, args if isinstance(args, str) else json.dumps(args)) for id_, name, args in these)
-    return Said(text, raw, finish)
+    return ScriptedReply(text, raw, finish)
 
 
 def deltas(*these: dict[str, Any], finish: str | None = "tool_calls") -> Deltas:
     return Deltas(these, finish)
 
 
-def fails(status: int, message: str = "no", *, kind: str = "some_error", retry_after: str = "") -> Failed:
-    return Failed(status, kind, message, {"retry-after": retry_after} if retry_after else {})
+def fails(status: int, message: str = "no", *, kind: str = "some_error", retry_after: str = "") -> ScriptedError:
+    return ScriptedError(status, kind, message, {"retry-after": retry_after} if retry_after else {})
 
 
-def hangs() -> Stuck:
-    return Stuck("hang")
+def hangs() -> NoResponse:
+    return NoResponse("hang")
 
 
-def trickles() -> Stuck:
-    return Stuck("trickle")
+def trickles() -> NoResponse:
+    return NoResponse("trickle")
 
 
-def drops() -> Stuck:
-    return Stuck("drop")
+def drops() -> NoResponse:
+    return NoResponse("drop")
 
 
-def pieces(text: str) -> list[str]:
+def split_pieces(text: str) -> list[str]:
     """Text as it is streamed: a few pieces, of which none is empty."""
     size = max(1, -(-len(text) // 3))
     return [text[start : start + size] for start in range(0, len(text), size)]

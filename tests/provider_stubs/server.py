@@ -19,15 +19,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from provider_stubs import dialects
-from provider_stubs.request_rules import faults
+from provider_stubs.request_rules import request_faults
 from provider_stubs.script import (
-    Broken,
-    Failed,
-    Line,
-    Raw,
-    Repeated,
-    Said,
-    Stuck,
+    BrokenStream,
+    ScriptedError,
+    ScriptEntry,
+    RawBody,
+    RepeatedEvents,
+    ScriptedReply,
+    NoResponse,
     calls,
     deltas,
     drops,
@@ -38,35 +38,35 @@ from provider_stubs.script import (
 )
 
 __all__ = [
-    "Broken", "Failed", "Line", "Provider", "Raw", "Repeated", "Request", "Said", "Stuck",
+    "BrokenStream", "ScriptedError", "ScriptEntry", "StubProvider", "RawBody", "RepeatedEvents", "ReceivedRequest", "ScriptedReply", "NoResponse",
     "calls", "deltas", "drops", "fails", "hangs", "says", "trickles",
 ]  # fmt: skip
 
-CHUNK = 0.1  # seconds between two bytes of a trickle, and between two looks at a hanging client
+CHUNK_BYTES = 0.1  # seconds between two bytes of a trickle, and between two looks at a hanging client
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: a close that is a reset
 
 
 @dataclass(frozen=True)
-class Request:
+class ReceivedRequest:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
     port: int  # the client's, the same for all requests of one connection
 
 
-class Provider:
+class StubProvider:
     """The server. `requests` is what it saw, in order; `refusals` what was wrong with them by the provider's rules;
     `hang_ups` counts clients that left while it was stuck.
     """
 
-    def __init__(self, *script: Line, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.requests: list[Request] = []
+    def __init__(self, *script: ScriptEntry, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.requests: list[ReceivedRequest] = []
         self.refusals: list[str] = []
         self.hang_ups = 0
         self.closing = threading.Event()
         self._script = list(script)
         self._lock = threading.Lock()
-        self._server = _Server((host, port), _Handler)
+        self._server = _StubServer((host, port), _StubHandler)
         self._server.provider = self
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
@@ -83,15 +83,15 @@ class Provider:
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}"
 
-    def plays(self, *lines: Line) -> None:
+    def play(self, *lines: ScriptEntry) -> None:
         """Adds to the end of the script."""
         with self._lock:
             self._script.extend(lines)
 
-    def next_line(self, request: Request) -> Line:
+    def next_line(self, request: ReceivedRequest) -> ScriptEntry:
         with self._lock:
             self.requests.append(request)
-            if wrong := faults(dialects.dialect_of(request.path), request.body):
+            if wrong := request_faults(dialects.dialect_of(request.path), request.body):
                 self.refusals += wrong
                 return fails(400, wrong[0], kind="invalid_request_error")
             if self._script:
@@ -110,8 +110,8 @@ class Provider:
         self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
-    provider: Provider
+class _StubServer(ThreadingHTTPServer):
+    provider: StubProvider
     daemon_threads = True
 
     def __init__(self, *args: Any) -> None:
@@ -135,10 +135,10 @@ class _Server(ThreadingHTTPServer):
         """Clients that leave early are part of the tests."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _StubHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # head and body go out in two writes
-    server: _Server
+    server: _StubServer
 
     def log_message(self, *_: object) -> None:
         pass
@@ -146,35 +146,35 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        line = self.server.provider.next_line(Request(self.path, headers, body, self.client_address[1]))
+        line = self.server.provider.next_line(ReceivedRequest(self.path, headers, body, self.client_address[1]))
         dialect = dialects.dialect_of(self.path)
-        if dialects.streams(self.path, body) and not isinstance(line, Failed | Stuck | Raw):
+        if dialects.streams(self.path, body) and not isinstance(line, ScriptedError | NoResponse | RawBody):
             self._stream(line, dialects.streamed(dialect, line, body), dialects.CONTENT_TYPE[dialect])
             return
         match line:
-            case Said():
+            case ScriptedReply():
                 self._answer(200, dialects.answer(dialect, line, str(body.get("model"))), {})
-            case Failed():
+            case ScriptedError():
                 self._answer(line.status, *dialects.failure(dialect, line))
-            case Raw():
+            case RawBody():
                 self._answer(200, line.shape, {})
-            case Stuck("drop"):
+            case NoResponse("drop"):
                 self.close_connection = True
-            case Stuck("trickle"):
+            case NoResponse("trickle"):
                 self._trickle()
-            case Stuck():
+            case NoResponse():
                 self._wait_for_hang_up()
             case _:
                 raise TypeError(f"{line} is for a stream")
 
-    def _stream(self, line: Line, events: list[bytes], content_type: str) -> None:
-        how = line.how if isinstance(line, Broken) else "end"
+    def _stream(self, line: ScriptEntry, events: list[bytes], content_type: str) -> None:
+        how = line.ending if isinstance(line, BrokenStream) else "end"
         ending = [] if how in ("hang", "reset") else [b"0\r\n\r\n"]
         *chunks, last = [f"{len(event):x}\r\n".encode() + event + b"\r\n" for event in events] + ending or [b""]
         if chunks and ending:  # the end comes with the last event, so that a client sees both
             last = chunks.pop() + last
         try:
-            self._head(200, {"content-type": content_type, "transfer-encoding": "chunked"})
+            self._send_headers(200, {"content-type": content_type, "transfer-encoding": "chunked"})
             for chunk in (*chunks, last):
                 self.wfile.write(chunk)
         except OSError:
@@ -190,26 +190,26 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, shape: dict[str, Any], headers: dict[str, str]) -> None:
         payload = json.dumps(shape).encode()
-        self._head(status, {"content-length": str(len(payload)), **headers})
+        self._send_headers(status, {"content-length": str(len(payload)), **headers})
         self.wfile.write(payload)
 
-    def _head(self, status: int, headers: dict[str, str]) -> None:
+    def _send_headers(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
             self.send_header(name, value)
         self.end_headers()
 
     def _trickle(self) -> None:
-        self._head(200, {"content-length": "100000"})
+        self._send_headers(200, {"content-length": "100000"})
         try:
-            while not self.server.provider.closing.wait(CHUNK):
+            while not self.server.provider.closing.wait(CHUNK_BYTES):
                 self.wfile.write(b" ")
         except OSError:
             self.server.provider.hang_ups += 1
         self.close_connection = True
 
     def _wait_for_hang_up(self) -> None:
-        while not self.server.provider.closing.wait(CHUNK):
+        while not self.server.provider.closing.wait(CHUNK_BYTES):
             readable, _, _ = select.select([self.connection], [], [], 0)
             if readable and not self._peek():
                 self.server.provider.hang_ups += 1

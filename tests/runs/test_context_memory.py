@@ -11,20 +11,20 @@ from a2a.server.tasks import TaskUpdater
 from botocore.exceptions import EndpointConnectionError
 
 from agentfn import Agent, tool
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.models import Prompt, Reply, Usage
 from agentfn.runs.conversation import Utterance, fit_to_budget, total_chars
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
-from conftest import state_of, text_of
-from durability.crash_injection import Ward
-from loop.loop_harness import check_prompt
+from conftest import task_state, status_text
+from durability.crash_injection import CrashableStage
+from loop.loop_harness import check_request
 
 READS = ("Query", "BatchGetItem", "GetItem")
 
 
 def said(prompt: Prompt) -> list[tuple[str, str]]:
     """What the model was shown, in a form that any provider takes."""
-    check_prompt(prompt)
+    check_request(prompt)
     return [(turn.role, turn.text) for turn in prompt.turns]
 
 
@@ -35,7 +35,7 @@ def reads_of(stage: Stage) -> dict[str, int]:
 def change_heads(stage: Stage, name: str, value: dict[str, Any]) -> None:
     for item in stage.items():
         if item["sk"]["S"] == "head":
-            client("dynamodb").update_item(
+            aws_client("dynamodb").update_item(
                 TableName=stage.resources.table,
                 Key={"pk": item["pk"], "sk": item["sk"]},
                 UpdateExpression="SET #name = :value",
@@ -189,10 +189,10 @@ def test_a_file_whose_object_is_gone_is_a_mistake_that_the_model_is_told(play: A
     model = ScriptedModel("Read.", calls("count_bytes", file="a.csv"), "It is gone.")
     stage = play(model)
     first = stage.send("Read it.", files={"a.csv": b"1"})
-    [found] = client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]
-    client("s3").delete_object(Bucket=stage.resources.bucket, Key=found["Key"])
+    [found] = aws_client("s3").list_objects_v2(Bucket=stage.resources.bucket)["Contents"]
+    aws_client("s3").delete_object(Bucket=stage.resources.bucket, Key=found["Key"])
     task = stage.send("Again.", contextId=first["contextId"])
-    assert text_of(task) == "It is gone."
+    assert status_text(task) == "It is gone."
     assert "no longer in the bucket" in said(model.prompts[-1])[-1][1]
 
 
@@ -212,7 +212,7 @@ def test_what_did_not_end_well_is_told_as_it_ended(play: Any) -> None:
     assert told["Say it!"].startswith("(This failed: The model's provider stopped")
     assert told["Wait!"] == "(This was canceled before it was done.)"
     assert told["Look!"] == "(This is still being worked on.)"
-    assert state_of(under_way) == "submitted"
+    assert task_state(under_way) == "submitted"
 
 
 def test_an_expired_task_is_not_remembered(play: Any) -> None:
@@ -248,31 +248,31 @@ def test_a_memory_that_cannot_be_read_fails_the_message_and_nothing_is_lost(
         raise EndpointConnectionError(endpoint_url=request.url)
 
     event = "before-send.dynamodb.Query"
-    client("dynamodb").meta.events.register_first(event, unreachable)
+    aws_client("dynamodb").meta.events.register_first(event, unreachable)
     try:
         with pytest.raises(RpcError) as error:
             stage.send("Oslo?", contextId=first["contextId"], messageId="m2", files={"a.csv": b"1"})
     finally:
-        client("dynamodb").meta.events.unregister(event, unreachable)
+        aws_client("dynamodb").meta.events.unregister(event, unreachable)
     assert error.value.code == -32603
     assert (stage.writes, stage.calls["PutObject"], stage.calls["SendMessage"]) == (0, 0, 0)
-    assert text_of(stage.send("Oslo?", contextId=first["contextId"], messageId="m2")) == "Snow."
+    assert status_text(stage.send("Oslo?", contextId=first["contextId"], messageId="m2")) == "Snow."
 
 
 def test_a_run_that_follows_a_dead_one_reads_no_memory_and_shows_the_same_prompt(agent: Agent) -> None:
     model = ScriptedModel("Rain.", calls("now"), "Snow.", "Other.")
     with Stage(agent, model) as stage:
-        ward = Ward(stage)
+        ward = CrashableStage(stage)
         stage.send("Rome?", contextId="c")
         stage.send("Oslo?", contextId="c", wait=False)
-        letter = ward.letter(ward.reaper.sent[-1])
+        letter = ward.queue_event(ward.injector.sent[-1])
         assert ward.invoke(letter, at=4) is None  # before the result of its tool is saved
         seen = said(model.prompts[1])
         stage.send("Something else.", contextId="c", messageId="m9")  # while it lies there
-        ward.pass_time()
+        ward.expire_leases()
         ward.invoke(letter)
-        assert "BatchGetItem" not in ward.reaper.calls
-        assert ward.reaper.calls.count("Query") == 1  # its own transcript
+        assert "BatchGetItem" not in ward.injector.calls
+        assert ward.injector.calls.count("Query") == 1  # its own transcript
     assert said(model.prompts[-1])[: len(seen)] == seen
 
 
@@ -403,7 +403,7 @@ def test_the_verdict_on_a_call_stays_one_whatever_it_refers_to() -> None:
         other = stage.send("Rome?")
         asked = stage.send("Send it.")
         done = stage.send("yes", taskId=asked["id"], referenceTaskIds=[other["id"]])
-    assert text_of(done) == "It is sent."
+    assert status_text(done) == "It is sent."
     assert said(model.prompts[-1])[-1] == ("tool", "sent\n(The user approved this call.)")
 
 
@@ -436,5 +436,5 @@ def test_a_context_of_many_long_talks_is_one_write_all_the_same() -> None:
                 task = stage.send("More.", taskId=task["id"])
         asked = [stage.send(f"Other {number}.")["id"] for number in range(10)]
         task = stage.send("End.", contextId="c", referenceTaskIds=asked)
-    assert state_of(task) == "completed"
+    assert task_state(task) == "completed"
     assert 40 + 2 * 10 - 2 <= len(said(model.prompts[-1])) <= 40 + 4 * 10 + 1

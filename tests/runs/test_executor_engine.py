@@ -14,7 +14,7 @@ from a2a.types import Message, Role, TaskState, TaskStatus, TaskStatusUpdateEven
 
 from agentfn import Agent
 from agentfn.testing import Stage
-from conftest import state_of, text_of
+from conftest import task_state, status_text
 
 
 class Echo(AgentExecutor):
@@ -76,7 +76,7 @@ def finish(stage: Stage, text: str, **rest: Any) -> dict[str, Any]:
 
 def test_an_executor_s_task_runs_whole_in_the_queue_s_door(stage: Stage, echo: Echo) -> None:
     task = finish(stage, "hello", files={"a.txt": b"bytes"})
-    assert (state_of(task), text_of(task)) == ("completed", "You said hello.")
+    assert (task_state(task), status_text(task)) == ("completed", "You said hello.")
     [artifact] = task["artifacts"]
     assert requests.get(artifact["parts"][0]["url"], timeout=5).content == b"bytes!"
     assert echo.runs == 1
@@ -86,44 +86,44 @@ def test_a_blocking_send_waits_for_the_other_invocation(stage: Stage) -> None:
     started = time.monotonic()
     task = stage.send("hello", seconds=4)
     assert time.monotonic() - started < 4
-    assert state_of(task) == "submitted"
+    assert task_state(task) == "submitted"
 
 
 def test_a_bare_message_completes_the_task(stage: Stage) -> None:
-    assert text_of(finish(stage, "talk")) == "Just talk."
+    assert status_text(finish(stage, "talk")) == "Just talk."
 
 
 def test_it_can_ask_and_is_called_again_with_the_answer(stage: Stage, echo: Echo) -> None:
     task = finish(stage, "ask")
-    assert state_of(task) == "input_required"
+    assert task_state(task) == "input_required"
     stage.send("this one", taskId=task["id"], wait=False)
     stage.pump()
-    assert text_of(stage.get(task["id"])) == "You said this one."
+    assert status_text(stage.get(task["id"])) == "You said this one."
     assert echo.runs == 2
 
 
 def test_one_that_breaks_or_stops_without_an_end_fails_with_words(stage: Stage) -> None:
     broken = finish(stage, "crash")
-    assert state_of(broken) == "failed"
-    assert "broken" not in text_of(broken)
+    assert task_state(broken) == "failed"
+    assert "broken" not in status_text(broken)
     silent = finish(stage, "silence")
-    assert (state_of(silent), text_of(silent)) == ("failed", "The agent stopped without a result.")
+    assert (task_state(silent), status_text(silent)) == ("failed", "The agent stopped without a result.")
 
 
 def test_one_that_needs_more_time_than_a_run_has_fails_and_says_so(stage: Stage) -> None:
     task = stage.send("sleep", wait=False)
     stage.pump(seconds=3.5)
-    assert "more time than one run" in text_of(stage.get(task["id"]))
+    assert "more time than one run" in status_text(stage.get(task["id"]))
 
 
 @pytest.mark.parametrize("repeatable", [False, True])
 def test_after_a_run_that_died_it_is_run_again_only_if_that_is_harmless(repeatable: bool) -> None:
-    from agentfn.bootstrap import client
+    from agentfn.bootstrap import aws_client
 
     echo = Echo()
     with Stage(Agent(name="clerk", description="x"), executor=echo, repeatable=repeatable) as stage:
         task = stage.send("hello", wait=False)
-        client("dynamodb").update_item(
+        aws_client("dynamodb").update_item(
             TableName=stage.resources.table,
             Key={"pk": {"S": f"clerk#alice#{task['id']}"}, "sk": {"S": "head"}},
             UpdateExpression="SET held = :yes, lease_end = :past",
@@ -131,18 +131,18 @@ def test_after_a_run_that_died_it_is_run_again_only_if_that_is_harmless(repeatab
         )
         stage.pump()
         done = stage.get(task["id"])
-    assert (state_of(done), echo.runs) == (("completed", 1) if repeatable else ("failed", 0))
+    assert (task_state(done), echo.runs) == (("completed", 1) if repeatable else ("failed", 0))
 
 
 def test_cancel_reaches_an_executor_in_the_middle_of_its_work(stage: Stage, echo: Echo) -> None:
     import threading
 
-    from agentfn.testing import LambdaContext, queue_event
+    from agentfn.testing import LocalLambdaContext, queue_event
 
     task = stage.send("sleep", wait=False)
     [message] = stage.receive()
     worker = stage.new_process()
-    thread = threading.Thread(target=lambda: worker(queue_event(message), LambdaContext(60)))
+    thread = threading.Thread(target=lambda: worker(queue_event(message), LocalLambdaContext(60)))
     thread.start()
     while echo.runs == 0:
         time.sleep(0.02)
@@ -150,4 +150,4 @@ def test_cancel_reaches_an_executor_in_the_middle_of_its_work(stage: Stage, echo
     thread.join(timeout=10)
     assert not thread.is_alive()
     assert echo.cancelled
-    assert state_of(stage.get(task["id"])) == "canceled"
+    assert task_state(stage.get(task["id"])) == "canceled"

@@ -9,15 +9,15 @@ from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events.event_queue import EventQueue
 
 from agentfn import Agent, Skill
-from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Reply, Usage
 from agentfn.runs.skill_router import parse_skill_id
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls, pause
-from conftest import state_of, text_of
-from durability.crash_injection import Ward
-from loop.loop_harness import check_prompt
-from provider_stubs.clients import KEY
-from provider_stubs.server import Provider, says
+from conftest import task_state, status_text
+from durability.crash_injection import CrashableStage
+from loop.loop_harness import check_request
+from provider_stubs.clients import API_KEY
+from provider_stubs.server import StubProvider, says
 
 CHART = Skill("chart", "Charts", "Draws a chart of a table.")
 SUMS = Skill("sums", "Sums", "Adds up the numbers of a table.")
@@ -56,16 +56,16 @@ def staged() -> Iterator[Staging]:
 
 def skills_of(model: ScriptedModel) -> list[str]:
     for prompt in model.prompts:
-        check_prompt(prompt)
+        check_request(prompt)
     return [prompt.system.removeprefix("skill: ") for prompt in model.prompts]
 
 
 def test_a_message_that_names_no_skill_gets_the_one_that_the_router_picks(staged: Staging) -> None:
     model, router = ScriptedModel("Drawn."), ScriptedModel("chart")
     task = staged(model, router).send("Sales by month, please.")
-    assert (text_of(task), skills_of(model)) == ("Drawn.", ["chart"])
+    assert (status_text(task), skills_of(model)) == ("Drawn.", ["chart"])
     [asked] = router.prompts
-    check_prompt(asked)
+    check_request(asked)
     assert [turn.text for turn in asked.turns] == ["Sales by month, please."]
     assert "- chart: Charts. Draws a chart of a table.\n- sums: Sums. Adds up" in asked.system
     assert (asked.tools, asked.sampling.temperature, asked.sampling.max_tokens) == ((), 0.0, 200)
@@ -121,7 +121,7 @@ def test_an_answer_is_read_for_the_first_id_in_it(answer: str, skill: str) -> No
     [
         "I cannot say.",
         Reply("", finish="content_filter"),
-        ModelRefused("no such model"),
+        ModelRequestRejected("no such model"),
         ModelUnavailable("overloaded"),
     ],
 )
@@ -129,7 +129,7 @@ def test_a_router_that_is_of_no_help_leaves_it_to_the_default(staged: Staging, t
     """It is asked once, and its trouble is the log's."""
     model, router = ScriptedModel("Done."), ScriptedModel(trouble)
     task = staged(model, router).send("Sales?")
-    assert (state_of(task), skills_of(model)) == ("completed", ["default"])
+    assert (task_state(task), skills_of(model)) == ("completed", ["default"])
     assert len(router.prompts) == 1
 
 
@@ -174,35 +174,35 @@ def test_a_run_without_the_time_for_it_leaves_it_to_the_next(staged: Staging) ->
     model, router = ScriptedModel("Added."), ScriptedModel(pause(30), "sums")
     stage = staged(model, router)
     task = stage.send("Sales?", seconds=4)
-    assert (state_of(task), model.prompts) == ("working", [])
+    assert (task_state(task), model.prompts) == ("working", [])
     router._script[0] = pause(0)
     stage.pump()
-    assert (text_of(stage.get(task["id"])), skills_of(model)) == ("Added.", ["sums"])
+    assert (status_text(stage.get(task["id"])), skills_of(model)) == ("Added.", ["sums"])
 
 
-@pytest.mark.parametrize(("answer", "skill"), [("sums", "sums"), ("none", "default"), (ModelRefused("no"), "default")])
+@pytest.mark.parametrize(("answer", "skill"), [("sums", "sums"), ("none", "default"), (ModelRequestRejected("no"), "default")])
 def test_a_run_that_follows_a_dead_one_does_not_ask_the_router_again(staged: Staging, answer: Any, skill: str) -> None:
     model, router = ScriptedModel("Lost.", "Added."), ScriptedModel(answer)
     stage = staged(model, router)
-    ward = Ward(stage)
+    ward = CrashableStage(stage)
     stage.send("Sales?", wait=False)
-    letter = ward.letter(ward.reaper.sent[0])
+    letter = ward.queue_event(ward.injector.sent[0])
     assert ward.invoke(letter, at=4) is None  # the choice is saved, the answer is not
-    assert ward.reaper.calls[-2:] == ["TransactWriteItems", "TransactWriteItems"]
-    ward.pass_time()
+    assert ward.injector.calls[-2:] == ["TransactWriteItems", "TransactWriteItems"]
+    ward.expire_leases()
     ward.invoke(letter)
-    assert text_of(ward.only_task()) == "Added."
+    assert status_text(ward.only_task()) == "Added."
     assert (skills_of(model), len(router.prompts)) == ([skill, skill], 1)
 
 
 def test_a_choice_that_was_not_saved_is_made_again(staged: Staging) -> None:
     model, router = ScriptedModel("Added."), ScriptedModel("chart", "sums")
     stage = staged(model, router)
-    ward = Ward(stage)
+    ward = CrashableStage(stage)
     stage.send("Sales?", wait=False)
-    letter = ward.letter(ward.reaper.sent[0])
+    letter = ward.queue_event(ward.injector.sent[0])
     assert ward.invoke(letter, at=3) is None
-    ward.pass_time()
+    ward.expire_leases()
     ward.invoke(letter)
     assert (skills_of(model), len(router.prompts)) == (["sums"], 2)
 
@@ -220,16 +220,16 @@ def test_a_task_in_a_known_context_is_routed_by_its_own_message(staged: Staging)
 
 def test_a_router_of_litellm_s_is_asked_with_its_own_address_and_key() -> None:
     model = ScriptedModel("Added.", "Drawn.")
-    with Provider(says('"sums"'), says("chart")) as provider:
+    with StubProvider(says('"sums"'), says("chart")) as provider:
         settings: dict[str, Any] = {"router_llm_model": "openai/gpt-4o-mini", "router_llm_api_base": provider.openai}
-        with Stage(Desk(), model, **settings, router_llm_api_key=KEY, agent_model_api_key="sk-other") as stage:
+        with Stage(Desk(), model, **settings, router_llm_api_key=API_KEY, agent_model_api_key="sk-other") as stage:
             task = stage.send("Sales?")
-        with Stage(Desk(), model, **settings, agent_model_api_key=KEY) as stage:  # it falls back to the agent's
+        with Stage(Desk(), model, **settings, agent_model_api_key=API_KEY) as stage:  # it falls back to the agent's
             stage.send("Sales?")
         first, second = provider.requests
     assert skills_of(model) == ["sums", "chart"]
     assert (first.body["model"], first.body["temperature"], first.body["max_tokens"]) == ("gpt-4o-mini", 0.0, 200)
-    assert {request.headers["authorization"] for request in (first, second)} == {f"Bearer {KEY}"}
+    assert {request.headers["authorization"] for request in (first, second)} == {f"Bearer {API_KEY}"}
     assert task["metadata"]["agentfn"]["usage"]["prompt"] > 0
     assert provider.refusals == []
 

@@ -3,18 +3,18 @@
 import json
 from typing import Any
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.testing import ScriptedModel, Stage, calls
-from conftest import Ledger, state_of, text_of
+from conftest import SideEffects, task_state, status_text
 
 
 def lose_messages(stage: Stage) -> None:
-    client("sqs").purge_queue(QueueUrl=stage.resources.queue_url)
+    aws_client("sqs").purge_queue(QueueUrl=stage.resources.queue_url)
 
 
 def set_lease(stage: Stage, task_id: str, *, held: bool, end: float) -> None:
     """As a run leaves it that died at that time, or a send that never got to its queue."""
-    client("dynamodb").update_item(
+    aws_client("dynamodb").update_item(
         TableName=stage.resources.table,
         Key={"pk": {"S": f"clerk#alice#{task_id}"}, "sk": {"S": "head"}},
         UpdateExpression="SET held = :held, lease_end = :end",
@@ -29,17 +29,17 @@ def test_a_submitted_task_whose_message_was_lost_is_run_after_all(play: Any) -> 
     set_lease(stage, task["id"], held=False, end=1000)
     assert stage.sweep() == {"ended": 0, "resumed": 1}
     stage.pump()
-    assert text_of(stage.get(task["id"])) == "Here I am."
+    assert status_text(stage.get(task["id"])) == "Here I am."
 
 
-def test_a_task_whose_run_died_and_whose_message_was_lost_goes_on(play: Any, ledger: Ledger) -> None:
+def test_a_task_whose_run_died_and_whose_message_was_lost_goes_on(play: Any, ledger: SideEffects) -> None:
     stage = play(ScriptedModel("Here I am."))
     task = stage.send("Hi!", wait=False)
     lose_messages(stage)
     set_lease(stage, task["id"], held=True, end=1000)
     assert stage.sweep()["resumed"] == 1
     stage.pump()
-    assert state_of(stage.get(task["id"])) == "completed"
+    assert task_state(stage.get(task["id"])) == "completed"
 
 
 def test_a_task_that_is_in_hand_or_done_or_waits_is_left_alone(play: Any) -> None:
@@ -64,13 +64,13 @@ def test_the_task_of_a_dead_letter_ends_and_says_why_and_the_letter_stays(play: 
     task = stage.send("Hi!", wait=False)
     [message] = stage.receive()
     dead = stage.resources.dead_letters_url
-    client("sqs").send_message(QueueUrl=dead, MessageBody=message["Body"])
-    client("sqs").send_message(QueueUrl=dead, MessageBody="not ours")
+    aws_client("sqs").send_message(QueueUrl=dead, MessageBody=message["Body"])
+    aws_client("sqs").send_message(QueueUrl=dead, MessageBody="not ours")
     assert stage.sweep() == {"ended": 1, "resumed": 0}
     ended = stage.get(task["id"])
-    assert state_of(ended) == "failed"
-    assert "dead-letter queue" in text_of(ended)
-    attributes = client("sqs").get_queue_attributes(QueueUrl=dead, AttributeNames=["All"])["Attributes"]
+    assert task_state(ended) == "failed"
+    assert "dead-letter queue" in status_text(ended)
+    attributes = aws_client("sqs").get_queue_attributes(QueueUrl=dead, AttributeNames=["All"])["Attributes"]
     assert int(attributes["ApproximateNumberOfMessagesNotVisible"]) == 2
     assert stage.deliver(message) == {"batchItemFailures": []}  # too late, and harmless
 
@@ -80,11 +80,11 @@ def test_a_webhook_s_message_among_the_dead_letters_ends_no_task(play: Any) -> N
     task = stage.send("Go!", wait=False)
     message = stage.receive()[0]
     body = json.dumps({**json.loads(message["Body"]), "push": ""})
-    client("sqs").send_message(QueueUrl=stage.resources.dead_letters_url, MessageBody=body)
+    aws_client("sqs").send_message(QueueUrl=stage.resources.dead_letters_url, MessageBody=body)
     stage.sweep()
-    assert state_of(stage.get(task["id"])) == "submitted"
+    assert task_state(stage.get(task["id"])) == "submitted"
     stage.deliver(message)
-    assert text_of(stage.get(task["id"])) == "Done."
+    assert status_text(stage.get(task["id"])) == "Done."
 
 
 def test_a_poisoned_message_ends_in_the_dead_letters(play: Any) -> None:
@@ -93,12 +93,12 @@ def test_a_poisoned_message_ends_in_the_dead_letters(play: Any) -> None:
     stage.send("Hi!", wait=False)
     [message] = stage.receive()
     name = stage.resources.table
-    client("dynamodb").delete_table(TableName=name)
+    aws_client("dynamodb").delete_table(TableName=name)
     stage.calls.clear()
     answer = stage.deliver(message)
     assert answer == {"batchItemFailures": [{"itemIdentifier": message["MessageId"]}]}
     assert stage.calls["ChangeMessageVisibility"] == 1  # back in half a minute, not after the function's timeout
-    policy = client("sqs").get_queue_attributes(QueueUrl=stage.resources.queue_url, AttributeNames=["RedrivePolicy"])
+    policy = aws_client("sqs").get_queue_attributes(QueueUrl=stage.resources.queue_url, AttributeNames=["RedrivePolicy"])
     assert json.loads(policy["Attributes"]["RedrivePolicy"])["maxReceiveCount"] == 5
 
 
@@ -114,7 +114,7 @@ def test_a_transcript_of_a_later_agentfn_is_left_for_it(play: Any) -> None:
     stage = play(ScriptedModel("Never said."))
     task = stage.send("Hi!", wait=False)
     [message] = stage.receive()
-    client("dynamodb").update_item(
+    aws_client("dynamodb").update_item(
         TableName=stage.resources.table,
         Key={"pk": {"S": f"clerk#alice#{task['id']}"}, "sk": {"S": "head"}},
         UpdateExpression="SET #schema = :later",

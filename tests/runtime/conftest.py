@@ -14,7 +14,7 @@ import pytest
 
 from agentfn.local.embedded_aws import REGION, EmbeddedAws
 from agentfn.local.lambda_events import rpc_event
-from runtime.lambda_service import Answer, LambdaService
+from runtime.lambda_service import FunctionResponse, RuntimeApiServer
 from runtime.task_root import write_task_root
 
 TOKEN = "a-token-of-the-tests"
@@ -24,11 +24,11 @@ TOKEN = "a-token-of-the-tests"
 class Environment:
     """A process that runs the runtime client, and the service that it talks to."""
 
-    service: LambdaService
+    service: RuntimeApiServer
     process: subprocess.Popen[bytes]
     log: Path
 
-    def invoke(self, event: Any, seconds: float = 30.0, *, hang_up: bool = False, **headers: str) -> Answer:
+    def invoke(self, event: Any, seconds: float = 30.0, *, hang_up: bool = False, **headers: str) -> FunctionResponse:
         return self.service.invoke(event, seconds, hang_up=hang_up, **headers)
 
     def logged(self) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def start(task_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with ExitStack() as stack:
 
         def start(handler: str, command: tuple[str, ...] | None = None, **environment: str) -> Environment:
-            service = LambdaService()
+            service = RuntimeApiServer()
             log = tmp_path_factory.mktemp("log") / "log"
             with log.open("wb") as file:
                 process = subprocess.Popen(
@@ -71,7 +71,7 @@ def start(task_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield start
 
 
-def _surroundings(service: LambdaService, task_root: Path, handler: str) -> dict[str, str]:
+def _surroundings(service: RuntimeApiServer, task_root: Path, handler: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
         "AWS_LAMBDA_RUNTIME_API": service.address,

@@ -16,7 +16,7 @@ NUL = b"\0" * 8
 
 
 @dataclass
-class Answer:
+class FunctionResponse:
     """What a runtime said to one event, part by part as it came; None in `parts` is its end."""
 
     request_id: str
@@ -26,12 +26,12 @@ class Answer:
     trailers: dict[str, str] = field(default_factory=dict)
     parts: "queue.Queue[bytes | None]" = field(default_factory=queue.Queue)
     read: bytes = b""
-    over: bool = False
+    done: bool = False
 
     def take(self) -> bytes:
         """The next part; empty at the end."""
-        part = None if self.over else self.parts.get(timeout=30)
-        self.over = part is None
+        part = None if self.done else self.parts.get(timeout=30)
+        self.done = part is None
         self.read += part or b""
         return part or b""
 
@@ -67,12 +67,12 @@ class Answer:
         return told
 
 
-class LambdaService:
+class RuntimeApiServer:
     """`told` has what comes besides answers: errors of the start, and the steps of SnapStart, in their order."""
 
     def __init__(self) -> None:
-        self._events: queue.Queue[tuple[Answer, bytes, dict[str, str]]] = queue.Queue()
-        self._answers: dict[str, Answer] = {}
+        self._events: queue.Queue[tuple[FunctionResponse, bytes, dict[str, str]]] = queue.Queue()
+        self._answers: dict[str, FunctionResponse] = {}
         self.told: queue.Queue[tuple[str, Any]] = queue.Queue()
         self.restored = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"service": self}))
@@ -84,9 +84,9 @@ class LambdaService:
         self._server.shutdown()
         self._server.server_close()
 
-    def invoke(self, event: Any, seconds: float = 30.0, *, hang_up: bool = False, **headers: str) -> Answer:
+    def invoke(self, event: Any, seconds: float = 30.0, *, hang_up: bool = False, **headers: str) -> FunctionResponse:
         """`hang_up` ends the connection after the first part of a streamed answer, as if its reader had gone."""
-        answer = Answer(str(uuid4()), hang_up)
+        answer = FunctionResponse(str(uuid4()), hang_up)
         self._answers[answer.request_id] = answer
         told = {
             "Lambda-Runtime-Aws-Request-Id": answer.request_id,
@@ -97,15 +97,15 @@ class LambdaService:
         self._events.put((answer, event if isinstance(event, bytes) else json.dumps(event).encode(), told))
         return answer
 
-    def next(self) -> tuple[Answer, bytes, dict[str, str]]:
+    def next(self) -> tuple[FunctionResponse, bytes, dict[str, str]]:
         return self._events.get()
 
-    def answer_to(self, request_id: str) -> Answer:
+    def response_to(self, request_id: str) -> FunctionResponse:
         return self._answers[request_id]
 
 
 class Handler(BaseHTTPRequestHandler):
-    service: LambdaService
+    service: RuntimeApiServer
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: Any) -> None:
@@ -127,7 +127,7 @@ class Handler(BaseHTTPRequestHandler):
             self.service.told.put((f"{which} {kind}", (dict(self.headers), json.loads(b"".join(self._read({}))))))
             self._say(202)
             return
-        answer = self.service.answer_to(which)
+        answer = self.service.response_to(which)
         answer.kind, answer.headers = kind, {name.lower(): value for name, value in self.headers.items()}
         for part in self._read(answer.trailers):
             answer.parts.put(part)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-APP = '''
+AGENT_APP = '''
 """A clerk: the first word of a message says what he does."""
 
 import os
@@ -40,7 +40,7 @@ agent = Agent(
 handler = serve(agent)
 '''
 
-PLAIN = '''
+PLAIN_HANDLERS = '''
 """A handler as any function has it: the event says what it does."""
 
 import logging
@@ -77,7 +77,7 @@ def handler(event, context):
             return "x" * 6_300_000
 '''
 
-SPOKEN = '''
+SPOKEN_HANDLERS = '''
 """A handler that answers part by part, and does what the path says."""
 
 GONE = []
@@ -138,7 +138,7 @@ def get_after_restore():
     return after
 '''
 
-SNAPPED = '''
+SNAPSHOT_APP = '''
 """A handler with hooks of its own."""
 
 import os
@@ -170,12 +170,12 @@ def handler(event, context):
     return DONE
 '''
 
-BROKEN = "import nothing_of_that_name\n\nhandler = None\n"
+BROKEN_HANDLERS = "import nothing_of_that_name\n\nhandler = None\n"
 
-FILES = {"app": APP, "plain": PLAIN, "spoken": SPOKEN, "snapped": SNAPPED, "broken": BROKEN}
+TASK_ROOT_FILES = {"app": AGENT_APP, "plain": PLAIN_HANDLERS, "spoken": SPOKEN_HANDLERS, "snapped": SNAPSHOT_APP, "broken": BROKEN_HANDLERS}
 
 
 def write_task_root(folder: Path) -> Path:
-    for name, text in {**FILES, "snapshot_restore_py": HOOKS}.items():
+    for name, text in {**TASK_ROOT_FILES, "snapshot_restore_py": HOOKS}.items():
         (folder / f"{name}.py").write_text(text)
     return folder

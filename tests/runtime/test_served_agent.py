@@ -10,7 +10,7 @@ import pytest
 from agentfn.local.embedded_aws import REGION, EmbeddedAws
 from agentfn.local.lambda_events import queue_event, rest_event
 from runtime.conftest import TOKEN, Environment, Starting, events, message
-from runtime.lambda_service import Answer
+from runtime.lambda_service import FunctionResponse
 
 FIRST, COMPLETED = b'"TASK_STATE_WORKING"', "TASK_STATE_COMPLETED"
 
@@ -55,7 +55,7 @@ class Queue:
         self._sqs.purge_queue(QueueUrl=self._url)
 
 
-def task_of(answer: Answer) -> Any:
+def task_of(answer: FunctionResponse) -> Any:
     return events(answer.body())[0]["task"]
 
 

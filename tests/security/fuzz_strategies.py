@@ -130,7 +130,7 @@ PATHS = {
 }
 MOUNT = "/{tenant}"  # each path of 1.0 is there again under any first segment
 
-STRANGE = [
+ODD_VALUES = [
     *(
         "",
         " ",
@@ -223,7 +223,7 @@ def deep(levels: int, *, lists: bool = True) -> Any:
 DEEP = [
     deep(levels, lists=lists) for levels in (10, 19, 22, 27, 31, 36, 42, 48, 60, 150, 600) for lists in (True, False)
 ]
-TEXTS = st.sampled_from(STRANGE) | st.text(max_size=12)
+TEXTS = st.sampled_from(ODD_VALUES) | st.text(max_size=12)
 SCALARS = st.none() | st.booleans() | st.sampled_from([*NUMBERS, *NOT_NUMBERS]) | TEXTS
 ANYTHING = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=6
@@ -231,21 +231,21 @@ ANYTHING = st.recursive(
 
 
 @dataclass(frozen=True)
-class Twice:
+class DuplicateKey:
     """A member that is there two times, which no dictionary can hold."""
 
     first: Any
     second: Any
 
 
-def places(shape: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def value_paths(shape: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
     items = shape.items() if isinstance(shape, dict) else enumerate(shape) if isinstance(shape, list) else ()
     for name, value in items:
-        yield from places(value, (*path, name))
+        yield from value_paths(value, (*path, name))
 
 
-def changed(shape: Any, path: tuple[Any, ...], kind: str, value: Any) -> Any:
+def change_at(shape: Any, path: tuple[Any, ...], kind: str, value: Any) -> Any:
     """A copy of `shape` with what is at `path` replaced, left out, told twice, or with another member beside it."""
     if not path:
         if kind == "beside" and isinstance(shape, dict):
@@ -256,49 +256,49 @@ def changed(shape: Any, path: tuple[Any, ...], kind: str, value: Any) -> Any:
     if not rest and kind == "gone":
         del copy[name]
     elif not rest and kind == "twice":
-        copy[name] = Twice(copy[name], value)
+        copy[name] = DuplicateKey(copy[name], value)
     elif not rest and kind == "many":
         copy[name] = [copy[name]] * 150
     else:
-        copy[name] = changed(copy[name], tuple(rest), kind, value)
+        copy[name] = change_at(copy[name], tuple(rest), kind, value)
     return copy
 
 
-def written(value: Any) -> str:
+def write_json(value: Any) -> str:
     """As JSON, except for what JSON cannot hold: that is written all the same."""
     match value:
         case dict():
             members = []
             for name, item in value.items():
-                told = (item.first, item.second) if isinstance(item, Twice) else (item,)
-                members += [f"{json.dumps(name)}:{written(one)}" for one in told]
+                told = (item.first, item.second) if isinstance(item, DuplicateKey) else (item,)
+                members += [f"{json.dumps(name)}:{write_json(one)}" for one in told]
             return "{" + ",".join(members) + "}"
         case list():
-            return "[" + ",".join(written(item) for item in value) + "]"
-        case Twice():
-            return written(value.first)
+            return "[" + ",".join(write_json(item) for item in value) + "]"
+        case DuplicateKey():
+            return write_json(value.first)
     return json.dumps(value)
 
 
 @st.composite
-def bent(draw: st.DrawFn, shape: Any) -> Any:
+def mutate(draw: st.DrawFn, shape: Any) -> Any:
     for _ in range(draw(st.integers(0, 3))):
-        path = draw(st.sampled_from([path for path in places(shape) if not _through_twice(shape, path)]))
+        path = draw(st.sampled_from([path for path in value_paths(shape) if not _path_through_duplicates(shape, path)]))
         kind = draw(st.sampled_from(["else", "else", "else", "gone", "twice", "beside", "many"]))
-        shape = changed(shape, path, kind, draw(ANYTHING))
+        shape = change_at(shape, path, kind, draw(ANYTHING))
     return shape
 
 
-def _through_twice(shape: Any, path: tuple[Any, ...]) -> bool:
+def _path_through_duplicates(shape: Any, path: tuple[Any, ...]) -> bool:
     for name in path[:-1]:
         shape = shape[name]
-    return isinstance(shape, Twice)
+    return isinstance(shape, DuplicateKey)
 
 
 @st.composite
 def bodies(draw: st.DrawFn, shape: Any) -> str | bytes | None:
     """Text; or bytes, which travel as base64 and need not be text."""
-    text = written(draw(bent(shape)))
+    text = write_json(draw(mutate(shape)))
     match draw(
         st.sampled_from(["whole", "whole", "whole", "whole", "cut", "bytes", "flipped", "none", "bom", "twice"])
     ):
@@ -321,7 +321,7 @@ def bodies(draw: st.DrawFn, shape: Any) -> str | bytes | None:
 
 
 VALUES = st.sampled_from(
-    [text for text in STRANGE if len(text) < 300 and text.isprintable() and "\ud800" not in text]
+    [text for text in ODD_VALUES if len(text) < 300 and text.isprintable() and "\ud800" not in text]
 ) | st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=20)
 NAMES = st.sampled_from(
     [
@@ -348,8 +348,8 @@ QUERY_NAMES = [
 QUERIES = st.lists(st.tuples(st.sampled_from(QUERY_NAMES) | TEXTS, TEXTS), max_size=3).map(
     lambda pairs: "&".join(f"{name}={value}" for name, value in pairs).encode("utf-8", "replace").decode()
 )
-WAYS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "")
-SEGMENTS = [text for text in STRANGE if len(text) < 300 and "\ud800" not in text]
+HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "")
+SEGMENTS = [text for text in ODD_VALUES if len(text) < 300 and "\ud800" not in text]
 
 
 @st.composite

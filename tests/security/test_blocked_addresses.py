@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentfn.errors import FileRefused
-from agentfn.fetch.address_policy import public
+from agentfn.errors import FileRejected
+from agentfn.fetch.address_policy import is_public
 from agentfn.files import Fetcher
-from support.resolvers import HOSTS, always, names
+from support.resolvers import HOST_ADDRESSES, resolver_to, resolver_for
 
 FORBIDDEN = [
     "http://169.254.169.254/",
@@ -127,10 +127,10 @@ FORBIDDEN = [
 
 @pytest.mark.parametrize("url", FORBIDDEN, ids=lambda url: url[:60].encode("ascii", "backslashreplace").decode())
 def test_a_forbidden_address_is_refused_by_every_door_and_never_connected_to(url: str, connected: list[str]) -> None:
-    fetcher = Fetcher(resolver=names(HOSTS))
-    hidden = [address for host, found in HOSTS.items() if host in url for address in found if address not in url]
+    fetcher = Fetcher(resolver=resolver_for(HOST_ADDRESSES))
+    hidden = [address for host, found in HOST_ADDRESSES.items() if host in url for address in found if address not in url]
     for door in (fetcher.check, lambda url: fetcher.fetch(url, 1_000), lambda url: fetcher.post(url, b"{}", {})):
-        with pytest.raises(FileRefused) as refused:
+        with pytest.raises(FileRejected) as refused:
             asyncio.run(door(url))
         assert not any(address in str(refused.value) for address in hidden), "tells where the name leads"
     assert connected == []
@@ -152,7 +152,7 @@ def test_a_forbidden_address_is_refused_by_every_door_and_never_connected_to(url
     ],
 )
 def test_a_public_address_is_fine(url: str) -> None:
-    asyncio.run(Fetcher(resolver=names(HOSTS)).check(url))
+    asyncio.run(Fetcher(resolver=resolver_for(HOST_ADDRESSES)).check(url))
 
 
 SPECIAL = [
@@ -173,38 +173,38 @@ def inside(network: str) -> st.SearchStrategy[int]:
 
 @given(st.sampled_from(SPECIAL).flatmap(inside))
 def test_no_ipv4_address_of_a_special_network_is_public_in_any_dress(number: int) -> None:
-    assert not public(ipaddress.IPv4Address(number))
+    assert not is_public(ipaddress.IPv4Address(number))
     dresses = ["::ffff:0:0", "64:ff9b::", "::", "::ffff:0:0:0"]
-    assert not any(public(ipaddress.IPv6Address(int(ipaddress.IPv6Address(dress)) + number)) for dress in dresses)
-    assert not public(ipaddress.IPv6Address((0x2002 << 112) + (number << 80)))
-    assert not public(ipaddress.IPv6Address((0x20010000 << 96) + (number ^ 0xFFFFFFFF)))
+    assert not any(is_public(ipaddress.IPv6Address(int(ipaddress.IPv6Address(dress)) + number)) for dress in dresses)
+    assert not is_public(ipaddress.IPv6Address((0x2002 << 112) + (number << 80)))
+    assert not is_public(ipaddress.IPv6Address((0x20010000 << 96) + (number ^ 0xFFFFFFFF)))
 
 
 @given(st.sampled_from(SPECIAL6).flatmap(inside))
 def test_no_ipv6_address_of_a_special_network_is_public(number: int) -> None:
     address = ipaddress.IPv6Address(number)
-    assert address.ipv4_mapped or not public(address)
+    assert address.ipv4_mapped or not is_public(address)
 
 
 def test_with_a_list_of_hosts_nothing_else_is_reached() -> None:
-    fetcher = Fetcher(hosts=("Public.test", "*.example.com"), resolver=names({**HOSTS, "a.example.com": ["8.8.8.8"]}))
+    fetcher = Fetcher(hosts=("Public.test", "*.example.com"), resolver=resolver_for({**HOST_ADDRESSES, "a.example.com": ["8.8.8.8"]}))
     for url in ("http://public.test/", "https://a.example.com/"):
         asyncio.run(fetcher.check(url))
     for url in ("http://public6.test/", "http://example.com/", "http://badexample.com/", "http://93.184.216.34/"):
-        with pytest.raises(FileRefused, match="is not among the hosts in AGENTFN_FETCH_HOSTS"):
+        with pytest.raises(FileRejected, match="is not among the hosts in AGENTFN_FETCH_HOSTS"):
             asyncio.run(fetcher.check(url))
 
 
 def test_a_host_on_the_list_must_be_public_too() -> None:
-    with pytest.raises(FileRefused, match="not public"):
-        asyncio.run(Fetcher(hosts=("private.test",), resolver=names(HOSTS)).check("http://private.test/"))
+    with pytest.raises(FileRejected, match="not public"):
+        asyncio.run(Fetcher(hosts=("private.test",), resolver=resolver_for(HOST_ADDRESSES)).check("http://private.test/"))
 
 
 def test_in_lambda_loopback_is_never_permitted(monkeypatch: pytest.MonkeyPatch, connected: list[str]) -> None:
-    fetcher = Fetcher(loopback=True, resolver=names(HOSTS))
+    fetcher = Fetcher(allow_loopback=True, resolver=resolver_for(HOST_ADDRESSES))
     asyncio.run(fetcher.check("http://localhost:9001/"))
     monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9001")
-    with pytest.raises(FileRefused):
+    with pytest.raises(FileRejected):
         asyncio.run(fetcher.fetch("http://localhost:9001/2018-06-01/runtime/invocation/next", 1_000))
     assert connected == []
 
@@ -213,11 +213,11 @@ def test_in_lambda_loopback_is_never_permitted(monkeypatch: pytest.MonkeyPatch, 
     "host", ["134744072", "0x8080808", "010.8.8.8", "8.8.2056", "8.8", "a.0x8", "a.8", "8.8.8.8.8"]
 )
 def test_an_odd_spelling_of_a_number_is_refused_even_where_it_leads_outside(host: str) -> None:
-    with pytest.raises(FileRefused, match="no IPv4 address in its usual form"):
-        asyncio.run(Fetcher(resolver=always("8.8.8.8")).check(f"http://{host}/"))
+    with pytest.raises(FileRejected, match="no IPv4 address in its usual form"):
+        asyncio.run(Fetcher(resolver=resolver_to("8.8.8.8")).check(f"http://{host}/"))
 
 
 @pytest.mark.parametrize("url", ["http://10.0.0.1/", "http://169.254.169.254/", "http://[fd00::1]/", "http://0.0.0.0/"])
 def test_loopback_permits_loopback_alone(url: str) -> None:
-    with pytest.raises(FileRefused):
-        asyncio.run(Fetcher(loopback=True).check(url))
+    with pytest.raises(FileRejected):
+        asyncio.run(Fetcher(allow_loopback=True).check(url))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentfn.errors import FileRefused
-from agentfn.fetch.fetch_response import called
+from agentfn.errors import FileRejected
+from agentfn.fetch.fetch_response import choose_file_name
 from agentfn.files import Fetcher, fetch_source
-from support.raw_http_server import Listener, answer
+from support.raw_http_server import RawHttpServer, http_response
 
 HOSTILE = {
     "../../x": "x",
@@ -44,17 +44,17 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name)[:30])
 def test_a_hostile_name_is_made_safe_wherever_it_comes_from(name: str) -> None:
     safe = HOSTILE[name]
-    assert called(f"attachment; filename*=UTF-8''{quote(name, safe='')}", "http://a.test/", "text/plain") == safe
-    assert called("", f"http://a.test/{quote(name, safe='')}?x=/y.txt#/z.txt", "text/plain") == safe
+    assert choose_file_name(f"attachment; filename*=UTF-8''{quote(name, safe='')}", "http://a.test/", "text/plain") == safe
+    assert choose_file_name("", f"http://a.test/{quote(name, safe='')}?x=/y.txt#/z.txt", "text/plain") == safe
 
 
 def test_the_header_s_name_goes_before_the_path_s_and_the_caller_s_before_both() -> None:
-    with Listener(answer(b"x", "Content-Disposition: attachment; filename=report.csv")) as server:
-        fetcher = Fetcher(loopback=True)
+    with RawHttpServer(http_response(b"x", "Content-Disposition: attachment; filename=report.csv")) as server:
+        fetcher = Fetcher(allow_loopback=True)
         url = f"{server.url}/b/path.csv"
         assert asyncio.run(fetch_source(url, fetcher)).name == "report.csv"
         assert asyncio.run(fetch_source(url, fetcher, name="../mine.csv")).name == "mine.csv"
-        server.answer = answer(b"x", "Content-Disposition: inline")
+        server.answer = http_response(b"x", "Content-Disposition: inline")
         assert asyncio.run(fetch_source(url, fetcher)).name == "path.csv"
 
 
@@ -77,7 +77,7 @@ def test_the_header_s_name_goes_before_the_path_s_and_the_caller_s_before_both()
     ],
 )
 def test_a_disposition_is_read_in_all_its_dialects(disposition: str, name: str) -> None:
-    assert called(disposition, "https://a.test/path.txt", "") == name
+    assert choose_file_name(disposition, "https://a.test/path.txt", "") == name
 
 
 @settings(deadline=None)
@@ -86,7 +86,7 @@ def test_a_disposition_is_read_in_all_its_dialects(disposition: str, name: str) 
 @example("attachment; filename*0*=idna''%ff; filename*1=b")
 @example("=?utf-8?q?a?=")
 def test_any_header_and_any_path_give_one_name_in_one_folder(text: str) -> None:
-    for name in (called(text, "http://a.test/", ""), called("", f"http://a.test/{text}", text)):
+    for name in (choose_file_name(text, "http://a.test/", ""), choose_file_name("", f"http://a.test/{text}", text)):
         assert Path(name).name == name
         assert (Path("/work") / name).resolve().parent == Path("/work")
         assert len(name.encode()) <= 255
@@ -97,9 +97,9 @@ def test_a_source_that_is_an_address_reads_no_file_of_that_name(tmp_path: Path) 
     (tmp_path / "http:" / "private.test").mkdir(parents=True)
     (tmp_path / "http:" / "private.test" / "a").write_text("secret")
     for source in ("http://private.test/a", "HTTP://private.test/a"):
-        with pytest.raises(FileRefused):
+        with pytest.raises(FileRejected):
             asyncio.run(fetch_source(source, Fetcher(), folder=tmp_path))
     for source in ("../../etc/passwd", "/etc/hosts", "file:///etc/passwd", "FILE:///etc/passwd"):
-        with contextlib.suppress(FileRefused):
+        with contextlib.suppress(FileRejected):
             found = asyncio.run(fetch_source(source, Fetcher(), folder=tmp_path))
             assert isinstance(found.content, bytes), "letters that happen to be base64, and no file"

@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentfn import Agent, InputFile, tool
-from agentfn.errors import FileRefused
-from agentfn.event_sources.api_gateway import settled
-from agentfn.fetch.fetch_response import called
+from agentfn.errors import FileRejected
+from agentfn.event_sources.api_gateway import normalize_event
+from agentfn.fetch.fetch_response import choose_file_name
 from agentfn.fetch.source import read_source
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
 from agentfn.testing.stage import headers_of
 from agentfn.tools.workspaces.file_names import content_disposition, sanitize_file_name, sanitize_media_type
 from security import fuzz_strategies
@@ -59,7 +59,7 @@ def stage() -> Iterator[Stage]:
 
 def answered(stage: Stage, event: dict[str, Any]) -> dict[str, Any]:
     """The answer, which is a sound one."""
-    answer: dict[str, Any] = stage.handler(event, LambdaContext(SECONDS))
+    answer: dict[str, Any] = stage.handler(event, LocalLambdaContext(SECONDS))
     kind, body = (answer["headers"] or {}).get("content-type", ""), answer.get("body") or ""
     assert 200 <= answer["statusCode"] < 500, answer
     assert not answer["isBase64Encoded"], answer
@@ -119,7 +119,7 @@ def test_no_call_of_a_tool_finds_one(stage: Stage, data: st.DataObject) -> None:
 def test_no_method_at_no_path_finds_one(stage: Stage, data: st.DataObject) -> None:
     known = [route.split(" ")[1] for route in fuzz_strategies.PATHS]
     path = data.draw(paths(known) | fuzz_strategies.TEXTS.filter(lambda text: "\ud800" not in text).map("/".__add__))
-    event = data.draw(events(data.draw(st.sampled_from(fuzz_strategies.WAYS)), path, data.draw(bodies({}))))
+    event = data.draw(events(data.draw(st.sampled_from(fuzz_strategies.HTTP_METHODS)), path, data.draw(bodies({}))))
     answered(stage, event)
 
 
@@ -131,7 +131,7 @@ def test_no_call_through_the_door_that_streams_finds_one(stage: Stage, data: st.
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": fuzz_strategies.METHODS[method]}
     event = data.draw(events("POST", "/", data.draw(bodies(call)), "" if "/" in method else "1.0"))
     parts: list[Any] = []
-    stage.handler.stream(event, LambdaContext(SECONDS), parts.append)
+    stage.handler.stream(event, LocalLambdaContext(SECONDS), parts.append)
     start, *rest = parts
     assert 200 <= start["status"] < 500
     kind = dict(start["headers"]).get(b"content-type", b"").decode()
@@ -197,7 +197,7 @@ def test_a_page_token_is_ours_or_refused(stage: Stage, token: str, more: bool) -
 def test_a_body_is_read_or_said_to_be_unreadable(body: str | bytes | None) -> None:
     """And one that is read is one that all readers agree on: it is JSON, and the same when it is read again."""
     raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body or b""
-    settled({"requestContext": {}, "path": "/", "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}, "")
+    normalize_event({"requestContext": {}, "path": "/", "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}, "")
     try:
         said, written = read(raw)
     except Unreadable:
@@ -209,7 +209,7 @@ def test_a_body_is_read_or_said_to_be_unreadable(body: str | bytes | None) -> No
 
 @fuzz(200)
 @given(
-    st.text(max_size=300) | st.sampled_from(fuzz_strategies.STRANGE),
+    st.text(max_size=300) | st.sampled_from(fuzz_strategies.ODD_VALUES),
     st.sampled_from(["text/csv", "application/pdf", "a/b"]),
 )
 def test_no_name_of_a_file_gets_out_of_its_header(name: str, kind: str) -> None:
@@ -217,7 +217,7 @@ def test_no_name_of_a_file_gets_out_of_its_header(name: str, kind: str) -> None:
     assert said.isascii()
     assert said.isprintable()
     assert said.count('"') == 2
-    found = called(said, "http://a.test/", kind)
+    found = choose_file_name(said, "http://a.test/", kind)
     assert found == sanitize_file_name(name)
 
 
@@ -245,8 +245,8 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=8).map("".join), st.text(max_size=5))
 def test_a_data_uri_is_a_file_with_a_safe_name_or_refused(tail: str, name: str) -> None:
     try:
-        file = read_source("data:" + tail, name=name, limit=1_000)
-    except FileRefused:
+        file = read_source("data:" + tail, name=name, max_bytes=1_000)
+    except FileRejected:
         return
     assert file.name == sanitize_file_name(file.name)
     assert sanitize_media_type(file.media_type) == file.media_type
@@ -263,7 +263,7 @@ def test_base64_that_was_changed_is_read_exactly_or_refused(content: bytes, chan
         text = text[:place] + sign + text[place:]
     try:
         file = read_source(text or " ")
-    except FileRefused:
+    except FileRejected:
         return
     kept = "".join(text.split()).rstrip("=").translate(str.maketrans("-_", "+/"))
     assert isinstance(file.content, bytes)

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from agentfn import Agent, File, InputFile, Output, ToolError, tool
-from agentfn.bootstrap import client
-from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.bootstrap import aws_client
+from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.telemetry import logger
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
 from agentfn.testing.stage import token_of
-from support.raw_http_server import Listener, answer
+from support.raw_http_server import RawHttpServer, http_response
 
 NAMES = [
     *("message", "content", "filename", "argument", "result", "data", "metadata", "model-key", "push-token"),
@@ -118,7 +118,7 @@ def stage(*script: Any, **more: Any) -> Stage:
 def ask(log: Log, stage: Stage, method: str, path: str, body: Any = None, **rest: Any) -> dict[str, Any]:
     headers = {**JSON, "Authorization": f"Bearer {token_of('alice')}", **rest.pop("headers", {})}
     text = body if isinstance(body, str | bytes | None) else json.dumps(body)
-    said: dict[str, Any] = stage.handler(rest_event(method, path, text, headers, **rest), LambdaContext(30))
+    said: dict[str, Any] = stage.handler(rest_event(method, path, text, headers, **rest), LocalLambdaContext(30))
     log.answers.append(str(said["body"]))
     return said
 
@@ -157,7 +157,7 @@ def told(stage: Stage) -> None:
 def test_a_day_on_which_all_goes_well_is_logged_without_what_was_said(
     log: Log, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with Listener(answer(b"")) as hook, stage(USES[0], "Done.", *USES[1:], SECRET["result"]) as played:
+    with RawHttpServer(http_response(b"")) as hook, stage(USES[0], "Done.", *USES[1:], SECRET["result"]) as played:
         sent = ask(log, played, "POST", "/message:send", message(hook.url))
         task = json.loads(sent["body"])["task"]
         offer = json.loads(ask(log, played, "POST", "/uploads", {"name": SECRET["upload"]})["body"])
@@ -213,7 +213,7 @@ def test_a_tool_that_is_used_by_mcp_is_logged_by_its_name_alone(log: Log, capfd:
     "failure",
     [
         ModelUnavailable("the provider is overloaded"),
-        ModelRefused("the provider refused it"),
+        ModelRequestRejected("the provider refused it"),
         ZeroDivisionError("division by zero"),
     ],
     ids=lambda failure: type(failure).__name__,
@@ -228,15 +228,15 @@ def test_a_model_that_fails_is_logged_and_not_what_it_was_asked(
 
 
 def without_table(stage: Stage) -> None:
-    client("dynamodb").delete_table(TableName=stage.resources.table)
+    aws_client("dynamodb").delete_table(TableName=stage.resources.table)
 
 
 def without_queue(stage: Stage) -> None:
-    client("sqs").delete_queue(QueueUrl=stage.resources.queue_url)
+    aws_client("sqs").delete_queue(QueueUrl=stage.resources.queue_url)
 
 
 def without_objects(stage: Stage) -> None:
-    s3, bucket = client("s3"), stage.resources.bucket
+    s3, bucket = aws_client("s3"), stage.resources.bucket
     for item in s3.list_objects_v2(Bucket=bucket).get("Contents", []):
         s3.delete_object(Bucket=bucket, Key=item["Key"])
     s3.delete_bucket(Bucket=bucket)
@@ -246,7 +246,7 @@ def without_objects(stage: Stage) -> None:
 def test_an_aws_that_fails_is_logged_and_not_what_was_to_be_kept(
     log: Log, capfd: pytest.CaptureFixture[str], fail: Callable[[Stage], None]
 ) -> None:
-    with Listener(answer(b"", status="500 Oh")) as hook, stage(*USES, *["Done."] * 9) as played:
+    with RawHttpServer(http_response(b"", status="500 Oh")) as hook, stage(*USES, *["Done."] * 9) as played:
         sent = ask(log, played, "POST", "/message:send", message(hook.url, messageId=SECRET["context"]))
         task = json.loads(sent["body"])["task"]["id"]
         waiting = played.receive()
@@ -320,5 +320,5 @@ def test_a_proof_that_is_refused_is_not_repeated(
         for proof in (f"Bearer {JWT}", f"Bearer {SECRET['header-value']}", f"Basic {SECRET['header-value']}", JWT):
             for make in (rest_event, http_event):
                 headers = {**JSON, "Authorization": proof, "X-Api-Key": SECRET["header-value"]}
-                played.handler(make("GET", "/tasks", headers=headers), LambdaContext(9))
+                played.handler(make("GET", "/tasks", headers=headers), LocalLambdaContext(9))
     log.clean(*capfd.readouterr())

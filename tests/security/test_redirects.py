@@ -6,11 +6,11 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from agentfn.errors import FileRefused
+from agentfn.errors import FileRejected
 from agentfn.fetch.address_policy import Address
 from agentfn.files import Fetcher
-from support.raw_http_server import Listener, answer, redirect
-from support.resolvers import always, changing, names
+from support.raw_http_server import RawHttpServer, http_response, redirect_response
+from support.resolvers import resolver_to, changing_resolver, resolver_for
 
 OUTSIDE = "127.0.0.2"
 
@@ -20,16 +20,16 @@ class Outside(Fetcher):
     """127.0.0.2 stands for a host of the internet; all else of this machine is what it is."""
 
     def permits(self, address: Address) -> bool:
-        return address == IPv4Address(OUTSIDE) or super().permits(address)
+        return address == IPv4Address(OUTSIDE) or super().is_permitted(address)
 
 
 def refused(fetcher: Fetcher, url: str, match: str) -> None:
-    with pytest.raises(FileRefused, match=match):
+    with pytest.raises(FileRejected, match=match):
         asyncio.run(fetcher.fetch(url, 1_000))
 
 
 def test_a_name_that_changes_after_its_check_is_checked_again(connected: list[str]) -> None:
-    fetcher = Outside(resolver=changing(OUTSIDE, "10.0.0.1", "127.0.0.1"))
+    fetcher = Outside(resolver=changing_resolver(OUTSIDE, "10.0.0.1", "127.0.0.1"))
     asyncio.run(fetcher.check("http://turning.test/"))
     refused(fetcher, "http://turning.test/", "not public")
     refused(fetcher, "http://turning.test/", "not public")
@@ -38,8 +38,8 @@ def test_a_name_that_changes_after_its_check_is_checked_again(connected: list[st
 
 def test_a_name_is_asked_for_once_and_connected_to_as_it_was_checked(connected: list[str]) -> None:
     """A second question would be answered with the private address."""
-    with Listener(answer(b"hello"), OUTSIDE) as outside:
-        fetcher = Outside(resolver=changing(OUTSIDE))
+    with RawHttpServer(http_response(b"hello"), OUTSIDE) as outside:
+        fetcher = Outside(resolver=changing_resolver(OUTSIDE))
         found = asyncio.run(fetcher.fetch(f"http://turning.test:{outside.port}/a.txt", 1_000))
         assert (found.content, found.name) == (b"hello", "a.txt")
         assert outside.header("host") == f"turning.test:{outside.port}"
@@ -68,30 +68,30 @@ INWARD = [
 @pytest.mark.parametrize("to", INWARD)
 def test_a_public_host_that_leads_inside_is_not_followed(to: str, status: int, connected: list[str]) -> None:
     where = {"outside.test": [OUTSIDE], "localhost": ["127.0.0.1"], "inward.test": ["127.0.0.1"]}
-    with Listener(b"") as inside, Listener(redirect(to.format(port=inside.port), status), OUTSIDE) as outside:
-        refused(Outside(resolver=names(where)), f"http://outside.test:{outside.port}/", "address|host")
+    with RawHttpServer(b"") as inside, RawHttpServer(redirect_response(to.format(port=inside.port), status), OUTSIDE) as outside:
+        refused(Outside(resolver=resolver_for(where)), f"http://outside.test:{outside.port}/", "address|host")
         assert (outside.connections, inside.connections) == (1, 0)
     assert connected == [OUTSIDE]
 
 
 def test_a_name_may_not_turn_inward_between_two_hops(connected: list[str]) -> None:
-    with Listener(redirect("/again"), OUTSIDE) as outside:
-        refused(Outside(resolver=changing(OUTSIDE, "127.0.0.1")), f"http://turning.test:{outside.port}/", "not public")
+    with RawHttpServer(redirect_response("/again"), OUTSIDE) as outside:
+        refused(Outside(resolver=changing_resolver(OUTSIDE, "127.0.0.1")), f"http://turning.test:{outside.port}/", "not public")
     assert connected == [OUTSIDE]
 
 
 def test_a_ring_of_redirects_ends_after_three(connected: list[str]) -> None:
-    with Listener(redirect("/again"), OUTSIDE) as outside:
+    with RawHttpServer(redirect_response("/again"), OUTSIDE) as outside:
         refused(Outside(), f"{outside.url}/", "leads on more than 3 times")
         assert [head.split()[1] for head in outside.heads] == ["/", "/again", "/again", "/again"]
 
 
 def test_three_redirects_are_followed_and_the_last_address_is_told() -> None:
     with (
-        Listener(answer(b"end", 'Content-Type: text/plain; charset="x"'), OUTSIDE) as last,
-        Listener(redirect(f"{last.url}/files/end.txt?token=x#part"), OUTSIDE) as third,
-        Listener(redirect(f"{third.url}/"), OUTSIDE) as second,
-        Listener(redirect(f"{second.url}/"), OUTSIDE) as first,
+        RawHttpServer(http_response(b"end", 'Content-Type: text/plain; charset="x"'), OUTSIDE) as last,
+        RawHttpServer(redirect_response(f"{last.url}/files/end.txt?token=x#part"), OUTSIDE) as third,
+        RawHttpServer(redirect_response(f"{third.url}/"), OUTSIDE) as second,
+        RawHttpServer(redirect_response(f"{second.url}/"), OUTSIDE) as first,
     ):
         found = asyncio.run(Outside().fetch(f"{first.url}/", 1_000))
         assert (found.content, found.name, found.media_type) == (b"end", "end.txt", "text/plain")
@@ -100,7 +100,7 @@ def test_three_redirects_are_followed_and_the_last_address_is_told() -> None:
 
 
 def test_nothing_of_ours_goes_along() -> None:
-    with Listener(answer(b""), OUTSIDE) as last, Listener(redirect(last.url), OUTSIDE) as first:
+    with RawHttpServer(http_response(b""), OUTSIDE) as last, RawHttpServer(redirect_response(last.url), OUTSIDE) as first:
         asyncio.run(Outside().fetch(f"{first.url}/secret?token=x", 1_000))
         sent = {line.partition(":")[0].lower() for line in last.heads[0].splitlines()[1:] if line}
         assert sent == {"host", "accept", "accept-encoding", "user-agent", "connection"}
@@ -108,7 +108,7 @@ def test_nothing_of_ours_goes_along() -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_webhook_is_never_followed_and_its_secrets_stay(status: int) -> None:
-    with Listener(b"", OUTSIDE) as elsewhere, Listener(redirect(elsewhere.url, status), OUTSIDE) as hook:
+    with RawHttpServer(b"", OUTSIDE) as elsewhere, RawHttpServer(redirect_response(elsewhere.url, status), OUTSIDE) as hook:
         headers = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
         assert asyncio.run(Outside().post(f"{hook.url}/hook", b"{}", headers)) == status
         assert hook.bodies == [b"{}"]
@@ -117,7 +117,7 @@ def test_a_webhook_is_never_followed_and_its_secrets_stay(status: int) -> None:
 
 
 def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Listener(answer(b"proxied")) as proxy, Listener(answer(b"direct"), OUTSIDE) as outside:
+    with RawHttpServer(http_response(b"proxied")) as proxy, RawHttpServer(http_response(b"direct"), OUTSIDE) as outside:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, proxy.url)
         assert asyncio.run(Outside().fetch(outside.url, 1_000)).content == b"direct"
@@ -125,13 +125,13 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_next_of_a_host_s_addresses_is_tried_and_none_that_was_not_checked(connected: list[str]) -> None:
-    with Listener(answer(b"here"), OUTSIDE) as outside:
-        fetcher = Fetcher(loopback=True, resolver=always("127.0.0.3", "127.0.0.3", OUTSIDE))
+    with RawHttpServer(http_response(b"here"), OUTSIDE) as outside:
+        fetcher = Fetcher(allow_loopback=True, resolver=resolver_to("127.0.0.3", "127.0.0.3", OUTSIDE))
         assert asyncio.run(fetcher.fetch(f"http://many.test:{outside.port}/", 1_000)).content == b"here"
     assert connected == ["127.0.0.3", OUTSIDE]
 
 
 def test_a_host_with_a_thousand_addresses_has_few_of_them_tried(connected: list[str]) -> None:
-    many = always(*(f"127.0.{high}.{low}" for high in range(1, 5) for low in range(250)))
-    refused(Fetcher(loopback=True, resolver=many), "http://many.test:1024/", "cannot be reached")
+    many = resolver_to(*(f"127.0.{high}.{low}" for high in range(1, 5) for low in range(250)))
+    refused(Fetcher(allow_loopback=True, resolver=many), "http://many.test:1024/", "cannot be reached")
     assert len(connected) == 4

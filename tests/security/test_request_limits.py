@@ -14,12 +14,12 @@ from agentfn import Agent, Settings
 from agentfn.a2a import app, inbound_message, referenced_tasks
 from agentfn.a2a.files import file_endpoints
 from agentfn.a2a.push import push_configs
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.fetch import address_policy
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
 from agentfn.testing.stage import headers_of
 from agentfn.tools.workspaces import file_names
-from support.protocol_clients import SPEAKERS, Speaker
+from support.protocol_clients import CLIENTS, ProtocolClient
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ class Caller:
 
     def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> Answer:
         sent = {**JSON, **headers_of("alice"), **{name.replace("_", "-"): value for name, value in headers.items()}}
-        answer: Answer = self.stage.handler(rest_event(method, path, body, sent), LambdaContext(30))
+        answer: Answer = self.stage.handler(rest_event(method, path, body, sent), LocalLambdaContext(30))
         return answer
 
     def rpc(self, method: str, params: Any, **headers: str) -> Answer:
@@ -64,8 +64,8 @@ class Caller:
 
     def kept(self) -> Any:
         bucket = self.stage.resources.bucket
-        objects = [item["Key"] for item in client("s3").list_objects_v2(Bucket=bucket).get("Contents", [])]
-        queue = client("sqs").get_queue_attributes(QueueUrl=self.stage.resources.queue_url, AttributeNames=["All"])
+        objects = [item["Key"] for item in aws_client("s3").list_objects_v2(Bucket=bucket).get("Contents", [])]
+        queue = aws_client("sqs").get_queue_attributes(QueueUrl=self.stage.resources.queue_url, AttributeNames=["All"])
         waiting = [value for name, value in queue["Attributes"].items() if name.startswith("ApproximateNumber")]
         return sorted(self.stage.items(), key=str), sorted(objects), sum(map(int, waiting))
 
@@ -150,47 +150,47 @@ LIMITS: dict[str, Limit] = {
     "characters of data": Limit(
         SET["max_text_chars"], lambda c, n: c.send({"data": {"a": "x" * (n - len('{"a": ""}'))}}), "characters of text"
     ),
-    "parts": Limit(inbound_message.MOST_PARTS, lambda c, n: c.send(*[{"text": "x"}] * n), "parts"),
-    "bytes of metadata": Limit(inbound_message.LARGEST_REST, rest_of, "metadata, names and extensions"),
-    "depth of metadata": Limit(inbound_message.DEEPEST, lambda c, n: c.send(metadata=deep(n)), "metadata is nested"),
+    "parts": Limit(inbound_message.MAX_PART_COUNT, lambda c, n: c.send(*[{"text": "x"}] * n), "parts"),
+    "bytes of metadata": Limit(inbound_message.MAX_ENVELOPE_BYTES, rest_of, "metadata, names and extensions"),
+    "depth of metadata": Limit(inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send(metadata=deep(n)), "metadata is nested"),
     "depth of a part's metadata": Limit(
-        inbound_message.DEEPEST, lambda c, n: c.send({"text": "x", "metadata": deep(n)}), "metadata of part 1 is nested"
+        inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send({"text": "x", "metadata": deep(n)}), "metadata of part 1 is nested"
     ),
-    "depth of data": Limit(inbound_message.DEEPEST, lambda c, n: c.send({"data": deep(n)}), "data of part 1 is nested"),
+    "depth of data": Limit(inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send({"data": deep(n)}), "data of part 1 is nested"),
     "a message's id": Limit(
-        inbound_message.LONGEST_ID, lambda c, n: c.send(messageId=uuid4().hex + "é" * (n - 32)), "message_id"
+        inbound_message.MAX_ID_CHARS, lambda c, n: c.send(messageId=uuid4().hex + "é" * (n - 32)), "message_id"
     ),
-    "a context's id": Limit(inbound_message.LONGEST_ID, lambda c, n: c.send(contextId="é" * n), "context_id"),
+    "a context's id": Limit(inbound_message.MAX_ID_CHARS, lambda c, n: c.send(contextId="é" * n), "context_id"),
     "a context's id in a list": Limit(
-        inbound_message.LONGEST_ID, lambda c, n: c.rpc("ListTasks", {"contextId": "é" * n}), "context_id"
+        inbound_message.MAX_ID_CHARS, lambda c, n: c.rpc("ListTasks", {"contextId": "é" * n}), "context_id"
     ),
     "an idempotency key": Limit(
-        inbound_message.LONGEST_ID,
+        inbound_message.MAX_ID_CHARS,
         lambda c, n: c.send(headers={"Idempotency_Key": uuid4().hex + "x" * (n - 32)}),
         "Idempotency-Key",
     ),
-    "references": Limit(referenced_tasks.MOST_REFERENCES, references, "reference_task_ids"),
+    "references": Limit(referenced_tasks.MAX_REFERENCE_COUNT, references, "reference_task_ids"),
     "tasks of a page": Limit(100, lambda c, n: c.rpc("ListTasks", {"pageSize": n}), "page size|page_size|pageSize"),
-    "push configurations": Limit(push_configs.MOST, pushes, "push configurations"),
-    "a push configuration's id": Limit(push_configs.LONGEST_ID, lambda c, n: c.push(id="é" * n), "id has more than"),
+    "push configurations": Limit(push_configs.MAX_CONFIG_COUNT, pushes, "push configurations"),
+    "a push configuration's id": Limit(push_configs.MAX_CONFIG_ID_CHARS, lambda c, n: c.push(id="é" * n), "id has more than"),
     "a push configuration's url": Limit(
-        address_policy.LONGEST_URL, lambda c, n: c.push(url=HOOK + "x" * (n - len(HOOK))), "url cannot be used"
+        address_policy.MAX_URL_CHARS, lambda c, n: c.push(url=HOOK + "x" * (n - len(HOOK))), "url cannot be used"
     ),
-    "a push configuration's token": Limit(push_configs.LONGEST_SECRET, lambda c, n: c.push(token="x" * n), "4,096"),
+    "a push configuration's token": Limit(push_configs.MAX_SECRET_CHARS, lambda c, n: c.push(token="x" * n), "4,096"),
     "a push configuration's scheme": Limit(
-        push_configs.LONGEST_SECRET, lambda c, n: c.push(authentication={"scheme": "x" * n}), "4,096"
+        push_configs.MAX_SECRET_CHARS, lambda c, n: c.push(authentication={"scheme": "x" * n}), "4,096"
     ),
     "a push configuration's credentials": Limit(
-        push_configs.LONGEST_SECRET,
+        push_configs.MAX_SECRET_CHARS,
         lambda c, n: c.push(authentication={"scheme": "Bearer", "credentials": "x" * n}),
         "4,096",
     ),
     "bytes of an upload that is asked for": Limit(SET["max_upload_size"], lambda c, n: c.upload(size=n), "size"),
     "an upload's media type": Limit(
-        file_endpoints.LONGEST_TYPE, lambda c, n: c.upload(mediaType="a/" + "x" * (n - 2)), "mediaType"
+        file_endpoints.MAX_MEDIA_TYPE_CHARS, lambda c, n: c.upload(mediaType="a/" + "x" * (n - 2)), "mediaType"
     ),
     "characters of all headers": Limit(
-        app.LONGEST_HEAD, lambda c, n: c.ask("GET", "/tasks", A2A_Extensions=padded(n)), "headers"
+        app.MAX_HEADER_CHARS, lambda c, n: c.ask("GET", "/tasks", A2A_Extensions=padded(n)), "headers"
     ),
 }
 
@@ -241,34 +241,34 @@ def test_every_setting_of_what_a_caller_may_send_has_its_case() -> None:
     assert limiting - of_the_loop == set(SET)
 
 
-@pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
+@pytest.mark.parametrize("speaker", CLIENTS, ids=str)
 @pytest.mark.parametrize("where", ["metadata", "metadata of a part", "data"])
-def test_what_is_as_deep_as_is_allowed_can_be_read_ever_after(play: Any, speaker: Speaker, where: str) -> None:
+def test_what_is_as_deep_as_is_allowed_can_be_read_ever_after(play: Any, speaker: ProtocolClient, where: str) -> None:
     """In a task, in a list of them, in a stream, and by a client of the other protocol."""
     stage = play(ScriptedModel.by_turn(lambda _: "Done."), streaming=True)
-    said = deep(inbound_message.DEEPEST)
+    said = deep(inbound_message.MAX_NESTING_DEPTH)
     part = {"data": said} if where == "data" else {"text": "Hi!", **({"metadata": said} if "part" in where else {})}
     rest = {"metadata": said} if where == "metadata" else {}
     sent = speaker.send(stage, part, **rest)
     assert not sent.error
     task = speaker.task(sent)
-    for other in SPEAKERS:
-        assert other.ask(stage, "get", task["id"]).said["id"] == task["id"]
+    for other in CLIENTS:
+        assert other.call(stage, "get", task["id"]).result["id"] == task["id"]
     assert stage.rpc("ListTasks", {"historyLength": 10})["tasks"][0]["id"] == task["id"]
     events = speaker.stream(stage, "stream", speaker.request(part, **rest)).events
     assert not [event for event in events if "error" in event]
 
 
-@pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
+@pytest.mark.parametrize("speaker", CLIENTS, ids=str)
 @pytest.mark.parametrize("levels", [*range(21, 60, 3), 100, 300, 900])
-def test_whatever_is_deeper_is_the_caller_s_fault(play: Any, speaker: Speaker, levels: int) -> None:
+def test_whatever_is_deeper_is_the_caller_s_fault(play: Any, speaker: ProtocolClient, levels: int) -> None:
     stage = play(ScriptedModel())
     for part, rest in (({"text": "Hi!"}, {"metadata": deep(levels)}), ({"data": deep(levels)}, {})):
         assert speaker.send(stage, part, **rest).error in ("INVALID_PARAMS", "INVALID_REQUEST", "PARSE_ERROR")
     assert stage.items() == []
 
 
-@pytest.mark.parametrize("length", [inbound_message.LONGEST_ID, 2_048, 70_000])
+@pytest.mark.parametrize("length", [inbound_message.MAX_ID_CHARS, 2_048, 70_000])
 def test_an_id_that_no_key_can_hold_is_one_that_nothing_has(caller: Caller, length: int) -> None:
     """DynamoDB itself takes a key of more than 2,048 bytes for an error."""
     for name in ("x" * length, "é" * length):

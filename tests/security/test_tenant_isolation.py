@@ -15,11 +15,11 @@ from starlette.routing import Mount, Route
 
 from agentfn import Agent, File, InputFile, Output, tool
 from agentfn.a2a.wire.protocol_middleware import v0_3
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.models import Prompt
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
 from agentfn.testing.stage import headers_of
-from support.protocol_clients import METHODS as SPOKEN
+from support.protocol_clients import RPC_METHODS as SPOKEN
 
 pytestmark = pytest.mark.slow
 
@@ -209,7 +209,7 @@ class World:
         return dict(event)
 
     def ask(self, who: str, method: str, path: str, body: Any = None, **rest: Any) -> Any:
-        return self.stage.handler(self.event(who, method, path, body, **rest), LambdaContext(20))
+        return self.stage.handler(self.event(who, method, path, body, **rest), LocalLambdaContext(20))
 
     def rpc(self, who: str, method: str, params: Any, **rest: Any) -> Any:
         return self.ask(who, "POST", "/", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, **rest)
@@ -221,7 +221,7 @@ class World:
         return body["result"] if "jsonrpc" in body else body
 
     def objects(self, part: str = "") -> list[str]:
-        found = client("s3").list_objects_v2(Bucket=self.stage.resources.bucket)["Contents"]
+        found = aws_client("s3").list_objects_v2(Bucket=self.stage.resources.bucket)["Contents"]
         return [item["Key"] for item in found if part in item["Key"]]
 
     def of_alice(self) -> tuple[list[Any], list[str], int]:
@@ -232,7 +232,7 @@ class World:
         """Messages in the queue, whether they are due or not."""
         counts = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "Delayed", "NotVisible")]
         url = self.stage.resources.queue_url
-        told = client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+        told = aws_client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
         return sum(int(told[name]) for name in counts)
 
 
@@ -420,7 +420,7 @@ def test_a_proof_that_is_none_lets_nobody_in(proof: str, name: str) -> None:
         with Stage(agent, ScriptedModel(), auth=auth) as stage:
             for make in (rest_event, http_event):
                 answer = stage.handler(
-                    make("GET", "/tasks", headers={name: proof, "A2A-Version": "1.0"}), LambdaContext(9)
+                    make("GET", "/tasks", headers={name: proof, "A2A-Version": "1.0"}), LocalLambdaContext(9)
                 )
                 assert answer["statusCode"] == 401
                 assert "WWW-Authenticate".lower() in answer["headers"]

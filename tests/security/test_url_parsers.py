@@ -12,10 +12,10 @@ import yarl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agentfn.errors import FileRefused
-from agentfn.fetch.address_policy import literal, read_url
+from agentfn.errors import FileRejected
+from agentfn.fetch.address_policy import parse_ip_address, parse_url
 from agentfn.files import Fetcher
-from support.raw_http_server import Listener, answer
+from support.raw_http_server import RawHttpServer, http_response
 
 HOSTS = ["public.test", "127.0.0.1", "[::1]", "[v1.x]", "0x7f", "0177", "1", "localhost", "xn--bcher-kva.test", "a_b"]
 MARKS = [*"@:/\\?#[].%&;,=+-_~!$'()*|^`<>\"{} \t\r\n\0", "//", "::", "%2f", "%40", "%00", "%25", "..", "http://"]
@@ -26,7 +26,7 @@ URLS = st.builds(str.__add__, st.sampled_from(["http://", "https://", "HTTP://",
 
 
 def _bare(host: str | None) -> str:
-    address = literal((host or "").strip("[]"))
+    address = parse_ip_address((host or "").strip("[]"))
     return str(address) if address else (host or "").lower().removesuffix(".")
 
 
@@ -58,8 +58,8 @@ READERS: dict[str, Callable[[str], tuple[str | None, int | None]]] = {
 @example("http://public.test:80#@127.0.0.1:8080/")
 def test_whatever_is_taken_all_readers_understand_alike(reader: str, url: str) -> None:
     try:
-        place = read_url(url)
-    except FileRefused:
+        place = parse_url(url)
+    except FileRejected:
         return
     with contextlib.suppress(ValueError, httpx.InvalidURL, urllib3.exceptions.LocationParseError):  # he is stricter
         host, port = READERS[reader](url)
@@ -67,8 +67,8 @@ def test_whatever_is_taken_all_readers_understand_alike(reader: str, url: str) -
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Listener]:
-    with Listener(answer(b"x")) as listener:
+def server() -> Iterator[RawHttpServer]:
+    with RawHttpServer(http_response(b"x")) as listener:
         yield listener
 
 
@@ -77,7 +77,7 @@ def server() -> Iterator[Listener]:
 @example(before="public.test", after="#@127.0.0.1")
 @example(before="public.test.", after="?@127.0.0.1")
 @example(before="127.0.0.1", after="/")
-def test_the_host_that_is_asked_for_is_the_one_that_was_resolved(server: Listener, before: str, after: str) -> None:
+def test_the_host_that_is_asked_for_is_the_one_that_was_resolved(server: RawHttpServer, before: str, after: str) -> None:
     asked: list[str] = []
 
     async def resolver(host: str) -> list[str]:
@@ -86,11 +86,11 @@ def test_the_host_that_is_asked_for_is_the_one_that_was_resolved(server: Listene
 
     server.heads.clear()
     url = f"http://{before}:{server.port}{after}"
-    with contextlib.suppress(FileRefused):
-        asyncio.run(Fetcher(30, loopback=True, resolver=resolver).fetch(url, 1_000))
+    with contextlib.suppress(FileRejected):
+        asyncio.run(Fetcher(30, allow_loopback=True, resolver=resolver).fetch(url, 1_000))
     if server.heads:
         host, _, port = server.header("host").rpartition(":")
-        assert asked == ([] if literal(host) else [host])
+        assert asked == ([] if parse_ip_address(host) else [host])
         assert (_bare(urlsplit(url).hostname), urlsplit(url).port) == (host, server.port)
         assert server.heads[0].lower().count("\r\nhost:") == len(server.heads) == 1
         assert int(port) == server.port

@@ -7,18 +7,18 @@ import pytest
 from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError
 
-from agentfn.a2a.push.push_configs import Pushing
+from agentfn.a2a.push.push_configs import PushConfigService
 from agentfn.files import Fetcher
 from security.test_blocked_addresses import FORBIDDEN
-from support.resolvers import HOSTS, names
+from support.resolvers import HOST_ADDRESSES, resolver_for
 
 NOWHERE = ["http://no-such-name.test/", "https://no-such-name.test:8443/hook", "http://empty.test/"]
 NOBODY: Any = None
 
 
 def checked(url: str, *hosts: str) -> None:
-    pushing = Pushing(NOBODY, NOBODY, Fetcher(hosts=hosts, resolver=names(HOSTS)))
-    asyncio.run(pushing.checked(TaskPushNotificationConfig(url=url), "task"))
+    pushing = PushConfigService(NOBODY, NOBODY, Fetcher(hosts=hosts, resolver=resolver_for(HOST_ADDRESSES)))
+    asyncio.run(pushing.validate(TaskPushNotificationConfig(url=url), "task"))
 
 
 @pytest.mark.parametrize("url", NOWHERE)
@@ -43,5 +43,5 @@ def test_a_name_that_never_resolves_is_taken_soon_enough() -> None:
         await asyncio.Event().wait()
         return []
 
-    pushing = Pushing(NOBODY, NOBODY, Fetcher(resolver=silent), look_up=0.01)
-    asyncio.run(pushing.checked(TaskPushNotificationConfig(url="http://slow.test/"), "task"))
+    pushing = PushConfigService(NOBODY, NOBODY, Fetcher(resolver=silent), lookup_seconds=0.01)
+    asyncio.run(pushing.validate(TaskPushNotificationConfig(url="http://slow.test/"), "task"))

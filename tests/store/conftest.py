@@ -14,11 +14,11 @@ from a2a.types import Task, TaskState, TaskStatus
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.files import Bucket
-from agentfn.local.aws_resources import make_resources
-from agentfn.store import Head, Table, Tasks
-from agentfn.store.payload_codec import Payloads
+from agentfn.local.aws_resources import create_resources
+from agentfn.store import TaskRecord, Table, TaskStore
+from agentfn.store.payload_codec import PayloadCodec
 
 REGION = "eu-central-1"
 DAY = 24 * 3600
@@ -33,41 +33,41 @@ class Clock:
 
 
 @dataclasses.dataclass
-class World:
+class StoreWorld:
     """`requests` are those sent to the table so far: the operation and the size of its body in bytes."""
 
     table: str
     clock: Clock
-    tasks: Tasks
+    tasks: TaskStore
     requests: list[tuple[str, int]]
 
     def run[T](self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
 
     def items(self, sort: str = "") -> list[dict[str, Any]]:
-        found = client("dynamodb").scan(TableName=self.table, ConsistentRead=True)["Items"]
+        found = aws_client("dynamodb").scan(TableName=self.table, ConsistentRead=True)["Items"]
         return sorted((item for item in found if item["sk"]["S"].startswith(sort)), key=lambda item: item["sk"]["S"])
 
-    def head(self, task_id: str = "t1", owner: str = "alice", **changes: Any) -> Head:
+    def head(self, task_id: str = "t1", owner: str = "alice", **changes: Any) -> TaskRecord:
         """A head that was not created yet."""
         task = Task(id=task_id, context_id="c1", status=TaskStatus(state=TaskState.TASK_STATE_SUBMITTED))
         task.status.timestamp.FromSeconds(int(self.clock()))
-        return dataclasses.replace(Head("clerk", owner, task), **changes)
+        return dataclasses.replace(TaskRecord("clerk", owner, task), **changes)
 
-    def created(self, task_id: str = "t1", **changes: Any) -> Head:
+    def created(self, task_id: str = "t1", **changes: Any) -> TaskRecord:
         return self.run(self.tasks.create(self.head(task_id, **changes)))
 
-    def read(self, task_id: str = "t1", owner: str = "alice") -> Head:
+    def read(self, task_id: str = "t1", owner: str = "alice") -> TaskRecord:
         head = self.run(self.tasks.read(owner, task_id))
         assert head is not None
         return head
 
-    def counted(self) -> Counter[str]:
+    def request_counts(self) -> Counter[str]:
         return Counter(name for name, _ in self.requests)
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreWorld]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     answer, lock = BotocoreStubber.__call__, threading.RLock()
 
@@ -77,19 +77,19 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             return answer(*arguments, **named)
 
     with mock_aws(), patch.object(BotocoreStubber, "__call__", one_at_a_time):
-        client.cache_clear()
-        resources = make_resources(f"store-{uuid.uuid4().hex[:8]}", REGION)
+        aws_client.cache_clear()
+        resources = create_resources(f"store-{uuid.uuid4().hex[:8]}", REGION)
         clock, requests = Clock(), list[tuple[str, int]]()
-        bucket = Bucket(lambda: client("s3"), resources.bucket, 3600)
-        table = Table(lambda: client("dynamodb"), resources.table)
-        tasks = Tasks(table, Payloads(bucket), "clerk", 30, clock)
-        client("dynamodb").meta.events.register(
+        bucket = Bucket(lambda: aws_client("s3"), resources.bucket, 3600)
+        table = Table(lambda: aws_client("dynamodb"), resources.table)
+        tasks = TaskStore(table, PayloadCodec(bucket), "clerk", 30, clock)
+        aws_client("dynamodb").meta.events.register(
             "before-call", lambda model, params, **_: requests.append((model.name, len(params["body"])))
         )
-        yield World(resources.table, clock, tasks, requests)
-        client.cache_clear()
+        yield StoreWorld(resources.table, clock, tasks, requests)
+        aws_client.cache_clear()
 
 
 @pytest.fixture
-def state_of() -> Callable[[Head], str]:
+def state_of() -> Callable[[TaskRecord], str]:
     return lambda head: TaskState.Name(head.task.status.state).removeprefix("TASK_STATE_").lower()

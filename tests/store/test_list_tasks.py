@@ -13,18 +13,18 @@ from a2a.utils.errors import InvalidParamsError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentfn.auth.identity import Caller
-from agentfn.store import DynamoTaskStore, Head
+from agentfn.auth.identity import Principal
+from agentfn.store import SdkTaskStore, TaskRecord
 
 START = 1_800_000_000
 
 
 def put(
     world: Any, task_id: str, second: float = 0, state: str = "WORKING", context: str = "c1", owner: str = "alice"
-) -> Head:
+) -> TaskRecord:
     task = Task(id=task_id, context_id=context, status=TaskStatus(state=f"TASK_STATE_{state}"))
     task.status.timestamp.FromMicroseconds(int((START + second) * 1_000_000))
-    made: Head = world.run(world.tasks.create(Head("clerk", owner, task)))
+    made: TaskRecord = world.run(world.tasks.create(TaskRecord("clerk", owner, task)))
     return made
 
 
@@ -32,8 +32,8 @@ def page(world: Any, owner: str = "alice", after: float | None = None, **filters
     params = ListTasksRequest(**filters)
     if after is not None:
         params.status_timestamp_after.FromMicroseconds(int((START + after) * 1_000_000))
-    context = ServerCallContext(user=Caller(owner))
-    found: ListTasksResponse = world.run(DynamoTaskStore(world.tasks).list(params, context))
+    context = ServerCallContext(user=Principal(owner))
+    found: ListTasksResponse = world.run(SdkTaskStore(world.tasks).list(params, context))
     return found
 
 
@@ -63,7 +63,7 @@ def touch(world: Any, task_id: str, second: float) -> None:
 def test_the_last_changed_comes_first_and_equals_go_by_their_ids(world: Any) -> None:
     for task_id, second in (("b", 1), ("a", 1), ("c", 0), ("d", 1.000001), ("e", 2)):
         put(world, task_id, second)
-    world.run(world.tasks.create(Head("clerk", "alice", Task(id="never", context_id="c1"))))
+    world.run(world.tasks.create(TaskRecord("clerk", "alice", Task(id="never", context_id="c1"))))
     assert ids(page(world)) == ["e", "d", "b", "a", "c", "never"]
 
 

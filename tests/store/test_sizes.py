@@ -7,9 +7,9 @@ import pytest
 
 from agentfn.models import Turn
 from agentfn.store import MessageRecord
-from agentfn.store.payload_codec import Payloads
+from agentfn.store.payload_codec import PayloadCodec
 from agentfn.tools import FileRecord
-from support.large_values import ITEM, noise, size_of
+from support.large_values import MAX_ITEM_BYTES, random_text, item_bytes
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ def test_what_a_step_writes_does_not_grow_with_the_steps_before(world: Any) -> N
 
 def test_a_task_with_a_long_history_is_not_written_with_every_step(world: Any) -> None:
     head = world.head()
-    head.task.metadata.update({"note": noise(100_000)})
+    head.task.metadata.update({"note": random_text(100_000)})
     head = world.run(world.tasks.create(head))
     world.requests.clear()
     head = world.run(world.tasks.save(head, turns=[Turn("user", "x")]))
@@ -45,25 +45,25 @@ def test_two_hundred_turns_are_saved_at_once_and_in_order(world: Any) -> None:
 
 
 def test_no_transaction_is_larger_than_dynamodb_takes(world: Any) -> None:
-    turns = [Turn("tool", noise(250_000, seed), call_id=str(seed), name="f") for seed in range(24)]
+    turns = [Turn("tool", random_text(250_000, seed), call_id=str(seed), name="f") for seed in range(24)]
     head = world.run(world.tasks.save(world.created(), turns=turns))
     assert world.run(world.tasks.load("alice", "t1")) == (head, turns)
     assert max(size for _, size in world.requests) < 4_000_000
 
 
 def test_a_turn_of_five_megabytes_spills_and_comes_back(world: Any) -> None:
-    turn = Turn("tool", noise(5_000_000), call_id="c", name="f")
+    turn = Turn("tool", random_text(5_000_000), call_id="c", name="f")
     head = world.run(world.tasks.save(world.created(), turns=[turn]))
     assert world.run(world.tasks.load("alice", "t1")) == (head, [turn])
     [item] = world.items("turn#")
     assert item["turn"]["M"]["key"]["S"].startswith("clerk/alice/t1/spill/")
-    assert size_of(item) < 1_000
+    assert item_bytes(item) < 1_000
 
 
 def test_a_task_and_its_files_spill_and_come_back(world: Any) -> None:
     head = world.head()
-    head.task.metadata.update({"note": noise(900_000)})
-    files = tuple(FileRecord(noise(150, n), "a/b", n, "produced", f"clerk/alice/t1/produced/{n}") for n in range(1500))
+    head.task.metadata.update({"note": random_text(900_000)})
+    files = tuple(FileRecord(random_text(150, n), "a/b", n, "produced", f"clerk/alice/t1/produced/{n}") for n in range(1500))
     made = world.run(world.tasks.create(head))
     made = world.run(world.tasks.save(made, files=files))
     assert world.read() == made
@@ -71,11 +71,11 @@ def test_a_task_and_its_files_spill_and_come_back(world: Any) -> None:
 
 def test_no_item_is_over_the_limit_whatever_comes_together(world: Any) -> None:
     head = world.head()
-    head.task.metadata.update({"note": noise(515_000)})  # compressed, just under what spills
-    files = tuple(FileRecord(noise(150, n), "a/b", n, "produced", noise(60, n)) for n in range(1000))
+    head.task.metadata.update({"note": random_text(515_000)})  # compressed, just under what spills
+    files = tuple(FileRecord(random_text(150, n), "a/b", n, "produced", random_text(60, n)) for n in range(1000))
     made = world.run(world.tasks.create(head))
-    made = world.run(world.tasks.save(made, files=files, turns=[Turn("user", noise(515_000))]))
-    assert 290_000 < max(size_of(item) for item in world.items()) < ITEM
+    made = world.run(world.tasks.save(made, files=files, turns=[Turn("user", random_text(515_000))]))
+    assert 290_000 < max(item_bytes(item) for item in world.items()) < MAX_ITEM_BYTES
     assert world.read() == made
 
 
@@ -88,10 +88,10 @@ def test_small_text_is_readable_and_large_text_is_compressed(world: Any) -> None
 
 
 def test_each_spill_has_a_key_of_its_own(world: Any) -> None:
-    payloads: Payloads = world.tasks.payloads
-    one, other = (payloads.pack(noise(700_000), "p/") for _ in range(2))
+    payloads: PayloadCodec = world.tasks.payloads
+    one, other = (payloads.encode(random_text(700_000), "p/") for _ in range(2))
     assert one["M"]["key"] != other["M"]["key"]
-    assert payloads.unpack(one) == payloads.unpack(other)
+    assert payloads.decode(one) == payloads.decode(other)
 
 
 def test_numbers_keep_all_their_digits(world: Any) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from a2a.types import Task, TaskState
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.models import Turn
 from agentfn.runs.task_updates import with_status
-from agentfn.store import Head
+from agentfn.store import TaskRecord
 from agentfn.store.task_events import artifact_event, status_event
 
 ENDS = ["COMPLETED", "FAILED", "CANCELED", "REJECTED"]
@@ -20,9 +20,9 @@ def state(name: str) -> Any:
     return TaskState.Value(f"TASK_STATE_{name}")
 
 
-def moved(world: Any, head: Head, name: str, text: str = "") -> Head:
+def moved(world: Any, head: TaskRecord, name: str, text: str = "") -> TaskRecord:
     task = with_status(head.task, state(name), text)
-    saved: Head = world.run(world.tasks.save(head, task=task, events=[status_event(task)]))
+    saved: TaskRecord = world.run(world.tasks.save(head, task=task, events=[status_event(task)]))
     return saved
 
 
@@ -32,7 +32,7 @@ def log(world: Any) -> list[tuple[str, list[Any]]]:
 
 def unfinished(world: Any) -> list[str]:
     """Ids of the tasks in the index of open ones, by the end of their leases."""
-    answer = client("dynamodb").query(
+    answer = aws_client("dynamodb").query(
         TableName=world.table,
         IndexName="open",
         KeyConditionExpression="open_key = :open",

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from a2a.types import TaskState
 
-from agentfn.bootstrap import client
-from agentfn.errors import ConflictError, StorageError
+from agentfn.bootstrap import aws_client
+from agentfn.errors import ConflictError, StoredDataError
 from agentfn.models import Call, Turn, Usage
 from agentfn.runs.task_updates import with_status
-from agentfn.store import Head, MessageRecord, Tasks
+from agentfn.store import TaskRecord, MessageRecord, TaskStore
 from agentfn.store.task_events import status_event
 from agentfn.tools import FileRecord
 
@@ -20,7 +20,7 @@ TURN = Turn("user", "hi")
 RECORD = MessageRecord("m1", "t1", "digest")
 
 
-def ended(head: Head, state: int = TaskState.TASK_STATE_COMPLETED) -> dict[str, Any]:
+def ended(head: TaskRecord, state: int = TaskState.TASK_STATE_COMPLETED) -> dict[str, Any]:
     task = with_status(head.task, state, "Done.")  # type: ignore[arg-type]
     return {"task": task, "events": [status_event(task)], "held": False}
 
@@ -48,7 +48,7 @@ def test_what_is_not_there_or_is_somebody_elses_is_nothing(world: Any) -> None:
     assert world.run(world.tasks.load("bob", "t1")) is None
     assert world.run(world.tasks.message("bob", "m1")) is None
     assert world.run(world.tasks.read("alice", "t2")) is None
-    other = Tasks(world.tasks.table, world.tasks.payloads, "other", 30, world.clock)
+    other = TaskStore(world.tasks.table, world.tasks.payloads, "other", 30, world.clock)
     assert world.run(other.read("alice", "t1")) is None
 
 
@@ -73,7 +73,7 @@ def test_two_who_create_at_once_make_one(world: Any) -> None:
         return await asyncio.gather(*creating, return_exceptions=True)
 
     outcomes = world.run(race())
-    assert sum(isinstance(outcome, Head) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, TaskRecord) for outcome in outcomes) == 1
     assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == 3
     assert len(world.items("head")) == 1
 
@@ -89,7 +89,7 @@ def test_what_has_expired_is_absent_and_makes_room(world: Any) -> None:
     assert world.run(world.tasks.load("alice", "t1")) == (anew, [Turn("user", "new")])
 
 
-def test_a_submitted_task_is_working_once_it_is_taken(world: Any, state_of: Callable[[Head], str]) -> None:
+def test_a_submitted_task_is_working_once_it_is_taken(world: Any, state_of: Callable[[TaskRecord], str]) -> None:
     head = world.created()
     taken = world.run(world.tasks.take(head, world.clock() + 90))
     assert (state_of(taken), taken.version, taken.run, taken.idle, taken.held) == ("working", 2, 1, 1, True)
@@ -102,29 +102,29 @@ def test_of_many_who_take_a_task_at_once_one_has_it(world: Any) -> None:
     for state in ("submitted", "working"):
         head = world.read() if state == "working" else world.created()
 
-        async def race(head: Head) -> list[Any]:
+        async def race(head: TaskRecord) -> list[Any]:
             taking = (world.tasks.take(head, world.clock() + 90) for _ in range(5))
             return await asyncio.gather(*taking, return_exceptions=True)
 
         outcomes = world.run(race(head))
-        assert [type(outcome) for outcome in outcomes].count(Head) == 1
+        assert [type(outcome) for outcome in outcomes].count(TaskRecord) == 1
         assert world.read().run == head.run + 1
 
 
-Write = Callable[[Tasks, Head], Coroutine[Any, Any, Any]]
+Write = Callable[[TaskStore, TaskRecord], Coroutine[Any, Any, Any]]
 WRITES: dict[str, Write] = {
-    "renew": lambda tasks, head: tasks.renew(head, 1e10),
+    "renew": lambda tasks, head: tasks.renew_lease(head, 1e10),
     "turns": lambda tasks, head: tasks.save(head, turns=[TURN]),
     "many turns": lambda tasks, head: tasks.save(head, turns=[TURN] * 200),
     "progress": lambda tasks, head: tasks.save(head, **{**ended(head, TaskState.TASK_STATE_WORKING), "held": True}),
     "end": lambda tasks, head: tasks.save(head, turns=[TURN], **ended(head)),
     "release": lambda tasks, head: tasks.save(head, held=False),
     "files": lambda tasks, head: tasks.save(head, files=(FileRecord("a", "b/c", 1, "produced", "k"),)),
-    "take": lambda tasks, head: tasks.take(head, 1e10),
+    "take": lambda tasks, head: tasks.acquire_lease(head, 1e10),
     "follow-up": lambda tasks, head: tasks.save(head, turns=[TURN], messages=[MessageRecord("m9", "t1", "d")]),
 }
 WON: dict[str, Write] = {
-    "taken over": lambda tasks, head: tasks.take(head, 1e10),
+    "taken over": lambda tasks, head: tasks.acquire_lease(head, 1e10),
     "cancelled": lambda tasks, head: tasks.save(head, **ended(head, TaskState.TASK_STATE_CANCELED)),
     "went on": lambda tasks, head: tasks.save(head, turns=[Turn("assistant", "went on")]),
 }
@@ -178,12 +178,12 @@ def test_a_deleted_tasks_turns_are_not_those_of_its_successor(world: Any) -> Non
 
 def test_a_task_of_a_later_agentfn_is_not_read_wrongly(world: Any) -> None:
     head = world.created()
-    client("dynamodb").update_item(
+    aws_client("dynamodb").update_item(
         TableName=world.table,
         Key={"pk": {"S": head.key}, "sk": {"S": "head"}},
         UpdateExpression="SET #s = :s",
         ExpressionAttributeNames={"#s": "schema"},
         ExpressionAttributeValues={":s": {"N": "2"}},
     )
-    with pytest.raises(StorageError, match="schema 2; this agentfn knows 1"):
+    with pytest.raises(StoredDataError, match="schema 2; this agentfn knows 1"):
         world.read()

@@ -7,10 +7,10 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.errors import ConflictError
 from agentfn.models import Turn
-from agentfn.store.table import CONTENTION_TRIES, Table
+from agentfn.store.table import MAX_WRITE_ATTEMPTS, Table
 
 
 def refused(stub: Stubber, *codes: str) -> None:
@@ -30,17 +30,17 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
 def test_a_transaction_that_met_another_is_tried_again(world: Any, code: str) -> None:
-    with Stubber(client("dynamodb")) as stub:
+    with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, "None", code)
         refused(stub, code)
         stub.add_response("transact_write_items", {})
-        world.run(Table(lambda: client("dynamodb"), world.table).write(PUT))
+        world.run(Table(lambda: aws_client("dynamodb"), world.table).write(PUT))
         stub.assert_no_pending_responses()
 
 
 def test_it_is_not_tried_for_ever(world: Any) -> None:
-    with Stubber(client("dynamodb")) as stub:
-        for _ in range(CONTENTION_TRIES):
+    with Stubber(aws_client("dynamodb")) as stub:
+        for _ in range(MAX_WRITE_ATTEMPTS):
             refused(stub, "TransactionConflict")
         with pytest.raises(ClientError):
             world.run(world.tasks.table.write(PUT))
@@ -48,7 +48,7 @@ def test_it_is_not_tried_for_ever(world: Any) -> None:
 
 
 def test_a_condition_that_failed_is_lost_at_once_whatever_else_happened(world: Any) -> None:
-    with Stubber(client("dynamodb")) as stub:
+    with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, "TransactionConflict", "ConditionalCheckFailed")
         with pytest.raises(ConflictError):
             world.run(world.tasks.table.write(PUT))
@@ -56,7 +56,7 @@ def test_a_condition_that_failed_is_lost_at_once_whatever_else_happened(world: A
 
 @pytest.mark.parametrize("code", ["ValidationError", "ItemCollectionSizeLimitExceeded"])
 def test_what_no_trying_helps_is_raised_at_once(world: Any, code: str) -> None:
-    with Stubber(client("dynamodb")) as stub:
+    with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, code)
         with pytest.raises(ClientError):
             world.run(world.tasks.table.write(PUT))
@@ -64,7 +64,7 @@ def test_what_no_trying_helps_is_raised_at_once(world: Any, code: str) -> None:
 
 def test_a_renewal_that_meets_a_transaction_is_tried_again(world: Any) -> None:
     head = world.created()
-    with Stubber(client("dynamodb")) as stub:
+    with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, "TransactionConflict")
         stub.add_response("transact_write_items", {})
         assert world.run(world.tasks.renew(head, 5.0)).lease_end == 5.0
@@ -76,7 +76,7 @@ def test_a_renewal_that_meets_a_transaction_is_tried_again(world: Any) -> None:
 def test_a_lease_whose_answer_was_lost_is_still_taken_once(world: Any) -> None:
     """botocore sends it again under the same token, and the table knows the token: that is why it is a transaction."""
     tokens: list[str] = []
-    client("dynamodb").meta.events.register(
+    aws_client("dynamodb").meta.events.register(
         "before-call.dynamodb.TransactWriteItems",
         lambda params, **_: tokens.append(json.loads(params["body"])["ClientRequestToken"]),
     )
@@ -87,7 +87,7 @@ def test_a_lease_whose_answer_was_lost_is_still_taken_once(world: Any) -> None:
 
 def test_keys_that_a_batch_left_over_are_asked_for_again(world: Any) -> None:
     keys = [{"pk": {"S": str(n)}, "sk": {"S": "head"}} for n in range(3)]
-    with Stubber(client("dynamodb")) as stub:
+    with Stubber(aws_client("dynamodb")) as stub:
         stub.add_response(
             "batch_get_item",
             {"Responses": {world.table: keys[:1]}, "UnprocessedKeys": {world.table: {"Keys": keys[1:]}}},
@@ -100,7 +100,7 @@ def test_a_turn_that_came_between_two_pages_of_a_load_is_not_half_read(world: An
     """The head counts its turns: what is beyond them came later, and whoever takes the task by that head loses."""
     head = world.run(world.tasks.create(world.head(), (), [Turn("user", "1")]))
     world.run(world.tasks.save(head, turns=[Turn("assistant", "2")]))
-    client("dynamodb").update_item(
+    aws_client("dynamodb").update_item(
         TableName=world.table,
         Key={"pk": {"S": head.key}, "sk": {"S": "head"}},
         UpdateExpression="SET turns = :n",

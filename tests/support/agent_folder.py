@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-APP = '''
+APP_SOURCE = '''
 """A clerk: the first word of a message says what he does."""
 
 import threading
@@ -70,7 +70,7 @@ handler = serve(agent)
 '''
 
 
-def write_agent(folder: Path, app: str = APP) -> Path:
+def write_agent_folder(folder: Path, app: str = APP_SOURCE) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "app.py").write_text(app)
     (folder / "manners.py").write_text('GREETING = "Good day."\n')

@@ -3,19 +3,19 @@
 import random
 from typing import Any
 
-ITEM = 400 * 1024  # bytes; DynamoDB takes no larger one
+MAX_ITEM_BYTES = 400 * 1024  # bytes; DynamoDB takes no larger one
 
 
-def noise(size: int, seed: int = 1) -> str:
+def random_text(size: int, seed: int = 1) -> str:
     """Text that does not compress well."""
     return random.Random(seed).randbytes(size // 2).hex()
 
 
-def size_of(value: Any) -> int:
+def item_bytes(value: Any) -> int:
     """About as DynamoDB counts, and a little more: names and values in bytes."""
     match value:
         case dict():
-            return sum(len(name) + size_of(inner) for name, inner in value.items())
+            return sum(len(name) + item_bytes(inner) for name, inner in value.items())
         case str():
             return len(value.encode())
         case bytes():

@@ -9,23 +9,23 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-Say = Callable[[bytes], None]
-Answer = bytes | Callable[[Say, threading.Event], None]
+Write = Callable[[bytes], None]
+RawResponse = bytes | Callable[[Write, threading.Event], None]
 
 
-def answer(content: bytes, *headers: str, status: str = "200 OK") -> bytes:
+def http_response(content: bytes, *headers: str, status: str = "200 OK") -> bytes:
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(content)}", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
-def redirect(to: str, status: int = 302) -> bytes:
-    return answer(b"", f"Location: {to}", status=f"{status} Elsewhere")
+def redirect_response(location: str, status: int = 302) -> bytes:
+    return http_response(b"", f"Location: {location}", status=f"{status} Elsewhere")
 
 
-class Listener:
+class RawHttpServer:
     """Use as a context manager. A callable answer is given what it says with, and an event that ends it."""
 
-    def __init__(self, answer: Answer, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, answer: RawResponse, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
         self.answer = answer
         self.connections = 0
         self.heads: list[str] = []

@@ -2,7 +2,7 @@
 
 from agentfn.fetch.address_policy import Resolver
 
-HOSTS = {
+HOST_ADDRESSES = {
     "public.test": ["93.184.216.34"],
     "public6.test": ["2606:4700:4700::1111", "1.1.1.1"],
     "localhost": ["::1", "127.0.0.1"],
@@ -20,7 +20,7 @@ HOSTS = {
 }
 
 
-def names(hosts: dict[str, list[str]]) -> Resolver:
+def resolver_for(hosts: dict[str, list[str]]) -> Resolver:
     async def resolver(host: str) -> list[str]:
         if host not in hosts:
             raise OSError("no such name")
@@ -29,14 +29,14 @@ def names(hosts: dict[str, list[str]]) -> Resolver:
     return resolver
 
 
-def always(*addresses: str) -> Resolver:
+def resolver_to(*addresses: str) -> Resolver:
     async def resolver(_: str) -> list[str]:
         return list(addresses)
 
     return resolver
 
 
-def changing(*answers: str) -> Resolver:
+def changing_resolver(*answers: str) -> Resolver:
     """A name that is at the next of these addresses each time it is asked for. It is asked no more often than that."""
     left = list(answers)
 

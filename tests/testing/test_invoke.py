@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, ConfigurationError, File, InputFile, Output, tool
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.models import Reply
 from agentfn.testing import ScriptedModel, Stage, calls, invoke, pause
 
@@ -61,4 +61,4 @@ def test_a_stage_that_cannot_begin_leaves_nothing_behind() -> None:
         raise AssertionError("it began")
     assert dict(os.environ) == before
     with Stage(AGENT, ScriptedModel()):
-        assert len(client("s3").list_buckets()["Buckets"]) == 1
+        assert len(aws_client("s3").list_buckets()["Buckets"]) == 1

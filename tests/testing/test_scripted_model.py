@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Model, Prompt, Reply, Turn, Usage
 from agentfn.testing.scripted import Answer, ScriptedModel, ScriptOver, calls, pause
-from provider_stubs.clients import hello, replayed
+from provider_stubs.clients import hello_request, request_with_calls
 
 type Asked = Callable[[ScriptedModel, Prompt], Reply]
 
@@ -27,7 +27,7 @@ def test_a_script_is_played_line_by_line_and_the_prompts_are_kept(asked: Asked) 
     model: Model = ScriptedModel("one", "two")
     assert isinstance(model, ScriptedModel)
 
-    assert [asked(model, hello("first")).text, asked(model, hello("second")).text] == ["one", "two"]
+    assert [asked(model, hello_request("first")).text, asked(model, hello_request("second")).text] == ["one", "two"]
     assert [prompt.turns[0].text for prompt in model.prompts] == ["first", "second"]
     assert (model.played, model.left) == (2, 0)
 
@@ -35,8 +35,8 @@ def test_a_script_is_played_line_by_line_and_the_prompts_are_kept(asked: Asked) 
 def test_a_call_is_played_with_an_id_that_says_where_it_was_made(asked: Asked) -> None:
     model = ScriptedModel(calls("look", at="Paris"), (calls("look", at="a"), calls("listen")))
 
-    first = asked(model, hello())
-    second = asked(model, replayed(*first.calls))
+    first = asked(model, hello_request())
+    second = asked(model, request_with_calls(*first.calls))
 
     assert first == Reply(calls=(Call("call_1_1", "look", '{"at": "Paris"}'),), finish="tool_calls")
     assert [(call.id, call.name) for call in second.calls] == [("call_2_1", "look"), ("call_2_2", "listen")]
@@ -46,7 +46,7 @@ def test_a_call_is_played_with_an_id_that_says_where_it_was_made(asked: Asked) -
 def test_a_reply_is_played_as_it_is_but_for_missing_ids(asked: Asked) -> None:
     broken = Reply("Hm.", (Call("", "look", '{"at": "Par'), Call("mine", "look", "{}")), Usage(3, 2), "length")
 
-    reply = asked(ScriptedModel(broken), hello())
+    reply = asked(ScriptedModel(broken), hello_request())
 
     assert [call.id for call in reply.calls] == ["call_1_1", "mine"]
     assert (reply.text, reply.usage, reply.finish) == ("Hm.", Usage(3, 2), "length")
@@ -56,9 +56,9 @@ def test_an_exception_is_raised_once(asked: Asked) -> None:
     model = ScriptedModel(ModelUnavailable("busy", 3.0), "then so")
 
     with pytest.raises(ModelUnavailable, match="busy"):
-        asked(model, hello())
+        asked(model, hello_request())
 
-    assert asked(model, hello()).text == "then so"
+    assert asked(model, hello_request()).text == "then so"
 
 
 def test_a_function_answers_from_the_prompt_now_or_later(asked: Asked) -> None:
@@ -68,18 +68,18 @@ def test_a_function_answers_from_the_prompt_now_or_later(asked: Asked) -> None:
 
     model = ScriptedModel(lambda prompt: f"now: {prompt.turns[0].text}", later)
 
-    assert [asked(model, hello("a")).text, asked(model, hello("b")).text] == ["now: a", "later: b"]
+    assert [asked(model, hello_request("a")).text, asked(model, hello_request("b")).text] == ["now: a", "later: b"]
 
 
 def test_a_script_that_is_over_is_refused_and_says_how_much_was_played(asked: Asked) -> None:
     model = ScriptedModel("one", "two", name="parrot")
     for _ in range(2):
-        asked(model, hello())
+        asked(model, hello_request())
 
     with pytest.raises(ScriptOver, match="the script of parrot is over: 2 played, one more was asked for") as caught:
-        asked(model, hello())
+        asked(model, hello_request())
 
-    assert isinstance(caught.value, ModelRefused)
+    assert isinstance(caught.value, ModelRequestRejected)
     assert len(model.prompts) == 3
 
 
@@ -87,18 +87,18 @@ def test_a_pause_past_the_limit_is_a_model_that_did_not_answer_and_the_line_is_p
     model = ScriptedModel(pause(0.05), pause(0.05), "at last", "next")
 
     with pytest.raises(ModelUnavailable, match=r"did not answer within 0.01 s"):
-        asked(model, hello(timeout=0.01))
+        asked(model, hello_request(timeout=0.01))
 
     assert (model.played, model.left) == (0, 4)
-    assert asked(model, hello()).text == "at last"
-    assert asked(model, hello()).text == "next"
+    assert asked(model, hello_request()).text == "at last"
+    assert asked(model, hello_request()).text == "next"
 
 
 def test_a_line_that_was_cancelled_is_played_again(asked: Asked) -> None:
     model = ScriptedModel(pause(5), lambda _: "at last")
 
     async def cancelled() -> None:
-        asking = asyncio.ensure_future(model.ask(hello()))
+        asking = asyncio.ensure_future(model.ask(hello_request()))
         await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -117,8 +117,8 @@ def test_a_model_by_turn_never_ends_and_depends_on_nothing_but_the_prompt(asked:
     model = ScriptedModel.by_turn(answer)
 
     for _ in range(2):
-        assert asked(model, hello()).calls == (Call("call_1_1", "look", "{}"),)
-        assert asked(model, replayed(Call("call_1_1", "look", "{}"))).text == "done"
+        assert asked(model, hello_request()).calls == (Call("call_1_1", "look", "{}"),)
+        assert asked(model, request_with_calls(Call("call_1_1", "look", "{}"))).text == "done"
     assert (model.played, model.left) == (4, 0)
 
 

@@ -29,7 +29,7 @@ async def fail() -> None:
 
 
 async def alone(context: Context) -> None:
-    await context.run("part", "do")
+    await context.run_nested("part", "do")
 
 
 async def in_a_group(context: Context) -> None:

@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-CELL = 200
+MAX_CELL_CHARS = 200
 # What would end a cell, or make a link, a picture or emphasis of the text in it.
-MARKUP = re.compile(r"[\\|\[*`]")
+MARKDOWN_CHARS = re.compile(r"[\\|\[*`]")
 
 
-def spell(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as it is shown: whole numbers in full, others to four decimals or six digits, '' for missing."""
     match value:
         case None:
@@ -17,13 +17,13 @@ def spell(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case float() if math.isfinite(value):
-            return _real(value)
+            return _format_float(value)
         case bytes():
             return f"({len(value)} bytes)"
     return str(value)
 
 
-def _real(value: float) -> str:
+def _format_float(value: float) -> str:
     if value and not 1e-3 <= abs(value) < 1e15:
         return f"{value:.6g}"
     return f"{value:.4f}".rstrip("0").rstrip(".")
@@ -32,17 +32,17 @@ def _real(value: float) -> str:
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table; columns of numbers are set to the right, long texts are cut."""
     body = [list(row) for row in rows]
-    rule = ["---:" if _numeric([row[i] for row in body]) else "---" for i in range(len(header))]
-    lines = [[_cell(name) for name in header], rule, *([_cell(spell(value)) for value in row] for row in body)]
+    rule = ["---:" if _is_numeric([row[i] for row in body]) else "---" for i in range(len(header))]
+    lines = [[_format_cell(name) for name in header], rule, *([_format_cell(format_value(value)) for value in row] for row in body)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _numeric(values: list[object]) -> bool:
+def _is_numeric(values: list[object]) -> bool:
     present = [value for value in values if value is not None]
     return bool(present) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present)
 
 
-def _cell(text: str) -> str:
+def _format_cell(text: str) -> str:
     line = " ".join(text.split())
-    cut = line if len(line) <= CELL else f"{line[: CELL - 1]}…"
-    return MARKUP.sub(r"\\\g<0>", cut)
+    cut = line if len(line) <= MAX_CELL_CHARS else f"{line[: MAX_CELL_CHARS - 1]}…"
+    return MARKDOWN_CHARS.sub(r"\\\g<0>", cut)

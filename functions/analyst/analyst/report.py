@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from analyst.charts.safe_svg import UNPRINTABLE, UnsafeSvg, inline, title_of
+from analyst.charts.safe_svg import CONTROL_CHARS, UnsafeSvgError, inline_svg, title_of
 
-STYLE = Path(__file__).with_name("report.css")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
+STYLESHEET = Path(__file__).with_name("report.css")
+CONTENT_SECURITY_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+LINK_SCHEMES = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 
 
 class ReportError(Exception):
@@ -31,7 +31,7 @@ class Report:
     @property
     def body(self) -> str:
         """The Markdown without a first heading that repeats the title."""
-        text = UNPRINTABLE.sub("", self.markdown).strip()
+        text = CONTROL_CHARS.sub("", self.markdown).strip()
         first, _, rest = text.partition("\n")
         repeated = first.startswith("# ") and first[2:].strip().casefold() == self.title.strip().casefold()
         return rest.strip() if repeated else text
@@ -43,29 +43,29 @@ def as_markdown(report: Report) -> str:
 
 def as_html(report: Report, charts: Mapping[str, bytes]) -> str:
     """`charts` are SVG files by name; `![caption](name)` puts one in. Raises ReportError for any other picture."""
-    title, date, footer = (escape(UNPRINTABLE.sub("", text)) for text in (report.title, report.date, report.footer))
+    title, date, footer = (escape(CONTROL_CHARS.sub("", text)) for text in (report.title, report.date, report.footer))
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">
 <title>{title}</title>
 <style>
-{STYLE.read_text(encoding="utf-8")}</style>
+{STYLESHEET.read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <main>
 <h1>{title}</h1>
 <p class="date">{date}</p>
-{_Page(charts).render(report.body)}</main>
+{_HtmlRenderer(charts).render(report.body)}</main>
 <footer><p>{footer}</p></footer>
 </body>
 </html>
 """
 
 
-def pictures(markdown: str) -> tuple[str, ...]:
+def picture_names(markdown: str) -> tuple[str, ...]:
     """The names of the pictures that the Markdown shows, each once, in order."""
     from markdown_it import MarkdownIt
 
@@ -74,7 +74,7 @@ def pictures(markdown: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(unquote(str(image.attrs["src"])) for image in images))
 
 
-class _Page:
+class _HtmlRenderer:
     """The renderer of one page; it counts the figures, so that each has its own name."""
 
     def __init__(self, charts: Mapping[str, bytes]) -> None:
@@ -82,7 +82,7 @@ class _Page:
 
         self.charts, self.figures = charts, 0
         self.markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
-        self.markdown.validateLink = self._may_link  # type: ignore[method-assign]
+        self.markdown.validateLink = self._is_allowed_link  # type: ignore[method-assign]
         for name in ("image", "table_open", "table_close"):
             self.markdown.add_render_rule(name, getattr(self, f"_{name}"))
 
@@ -93,8 +93,8 @@ class _Page:
                 opening.hidden = closing.hidden = True  # a figure may not stand inside a paragraph
         return str(self.markdown.renderer.render(tokens, self.markdown.options, {}))
 
-    def _may_link(self, url: str) -> bool:
-        return bool(LINK.match(url)) or unquote(url) in self.charts or _is_picture(url)
+    def _is_allowed_link(self, url: str) -> bool:
+        return bool(LINK_SCHEMES.match(url)) or unquote(url) in self.charts or _is_picture(url)
 
     def _image(self, tokens: Sequence[Any], index: int, *_: Any) -> str:
         token = tokens[index]
@@ -103,8 +103,8 @@ class _Page:
             raise ReportError(f"There is no chart {name}. There are: {', '.join(self.charts) or 'none yet'}.")
         self.figures += 1
         try:
-            picture, title = inline(self.charts[name], self.figures), title_of(self.charts[name])
-        except UnsafeSvg as error:
+            picture, title = inline_svg(self.charts[name], self.figures), title_of(self.charts[name])
+        except UnsafeSvgError as error:
             raise ReportError(f"{name} cannot be shown: {error}. Only charts made by make_chart can.") from error
         caption = str(token.content).strip()
         shown = f"<figcaption>{escape(caption)}</figcaption>" if caption and caption != title else ""

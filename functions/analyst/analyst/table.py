@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analyst.formats.cells import Cell, Type, read_cells
 from analyst.formats.grid import Grid
-from analyst.sql.identifiers import distinct, identifier
+from analyst.sql.identifiers import make_distinct, identifier
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Table:
 
 def make_table(name: str, source: str, grid: Grid) -> Table:
     """The grid with its names repaired and its types found."""
-    names = distinct(identifier(header, f"column_{i}") for i, header in enumerate(grid.header, 1))
+    names = make_distinct(identifier(header, f"column_{i}") for i, header in enumerate(grid.header, 1))
     columns, notes = [], [*grid.notes, *_renamed(names, grid.header)]
     for i, (column, header) in enumerate(zip(names, grid.header, strict=True)):
         cells = read_cells([row[i] for row in grid.rows])

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 from analyst.formats.cells import Cell
-from analyst.formatting import markdown_table, spell
+from analyst.formatting import markdown_table, format_value
 from analyst.table import Column, Table
 
 # Above this many distinct values their list tells nothing.
-LISTED = 12
-SHOWN = 60
+MAX_LISTED_COLUMNS = 12
+MAX_COMMON_VALUES = 60
 # Columns that are described, and those whose values are shown.
-DESCRIBED, WIDE = 80, 20
+MAX_DESCRIBED_COLUMNS, WIDE_TABLE_COLUMNS = 80, 20
 
 
 @dataclass(frozen=True)
@@ -32,51 +32,51 @@ def profile_column(column: Column) -> ColumnProfile:
     return ColumnProfile(
         missing=len(column.values) - counts.total(),
         distinct=len(counts),
-        low=min(counts, key=_order) if ordered else None,
-        high=max(counts, key=_order) if ordered else None,
-        common=tuple(counts.most_common(LISTED)),
+        low=min(counts, key=_sort_key) if ordered else None,
+        high=max(counts, key=_sort_key) if ordered else None,
+        common=tuple(counts.most_common(MAX_LISTED_COLUMNS)),
     )
 
 
-def _order(value: Cell) -> tuple[float, str]:
+def _sort_key(value: Cell) -> tuple[float, str]:
     """A column has one type, so only one half decides."""
     return (0.0, value) if isinstance(value, str) else (value or 0, "")
 
 
-def describe(table: Table, rows: int) -> str:
+def describe_table(table: Table, rows: int) -> str:
     """The table as text for a model: names to use in SQL, types, missing values, first rows."""
     head = f"Table {table.name} (from {table.source}): {table.height:,} rows, {len(table.columns)} columns."
     notes = "\n".join(["Reading notes:", *(f"- {note}" for note in table.notes)]) if table.notes else ""
-    facts = markdown_table(FACTS, [_facts(column) for column in table.columns[:DESCRIBED]])
-    others = ", ".join(column.name for column in table.columns[DESCRIBED:])
+    facts = markdown_table(PROFILE_HEADER, [_profile_row(column) for column in table.columns[:MAX_DESCRIBED_COLUMNS]])
+    others = ", ".join(column.name for column in table.columns[MAX_DESCRIBED_COLUMNS:])
     more = f"Further columns: {others}." if others else ""
-    return "\n\n".join(filter(None, [head, notes, facts, more, _first(table, rows)]))
+    return "\n\n".join(filter(None, [head, notes, facts, more, _first_rows(table, rows)]))
 
 
-def _first(table: Table, rows: int) -> str:
-    first = [[spell(value)[:SHOWN] for value in row[:WIDE]] for row in islice(table.rows(), rows)]
+def _first_rows(table: Table, rows: int) -> str:
+    first = [[format_value(value)[:MAX_COMMON_VALUES] for value in row[:WIDE_TABLE_COLUMNS]] for row in islice(table.rows(), rows)]
     if not first:
         return ""
-    title = f"First {len(first)} rows{f', first {WIDE} columns' if len(table.columns) > WIDE else ''}:"
-    return f"{title}\n\n{markdown_table([column.name for column in table.columns[:WIDE]], first)}"
+    title = f"First {len(first)} rows{f', first {WIDE_TABLE_COLUMNS} columns' if len(table.columns) > WIDE_TABLE_COLUMNS else ''}:"
+    return f"{title}\n\n{markdown_table([column.name for column in table.columns[:WIDE_TABLE_COLUMNS]], first)}"
 
 
-FACTS = ("column", "type", "missing", "distinct", "values")
+PROFILE_HEADER = ("column", "type", "missing", "distinct", "values")
 
 
-def _facts(column: Column) -> tuple[object, ...]:
+def _profile_row(column: Column) -> tuple[object, ...]:
     facts = profile_column(column)
-    return column.name, column.type, facts.missing, facts.distinct, _values(column, facts)
+    return column.name, column.type, facts.missing, facts.distinct, _value_summary(column, facts)
 
 
-def _values(column: Column, facts: ColumnProfile) -> str:
+def _value_summary(column: Column, facts: ColumnProfile) -> str:
     """Few values are listed with their counts; many are given by their range, or by the most frequent."""
     if not facts.distinct:
         return "all missing"
-    few = facts.distinct <= LISTED
+    few = facts.distinct <= MAX_LISTED_COLUMNS
     if column.type in {"text", "boolean"} and (few or facts.common[0][1] > 1):
-        listed = ", ".join(f"{spell(value)[:SHOWN]} ({count})" for value, count in facts.common[: LISTED if few else 5])
+        listed = ", ".join(f"{format_value(value)[:MAX_COMMON_VALUES]} ({count})" for value, count in facts.common[: MAX_LISTED_COLUMNS if few else 5])
         return listed if few else f"{listed}, …"
     if column.type == "text":
-        return f"all different, such as {spell(facts.common[0][0])[:SHOWN]}"
-    return f"{spell(facts.low)} to {spell(facts.high)}"
+        return f"all different, such as {format_value(facts.common[0][0])[:MAX_COMMON_VALUES]}"
+    return f"{format_value(facts.low)} to {format_value(facts.high)}"

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Literal
 
 from agentfn import Context, File, InputFile, Output, ToolError, tool
-from analyst.catalog import catalog, find, mentioned
+from analyst.catalog import table_names, read_tables_of, mentioned_files
 from analyst.charts.chart import Chart, ChartError, draw
-from analyst.formats.grid import NotATable
+from analyst.formats.grid import NotATableError
 from analyst.formats.table_reader import read_tables
-from analyst.report import Report, ReportError, as_html, pictures
+from analyst.report import Report, ReportError, as_html, picture_names
 from analyst.report import as_markdown as report_markdown
-from analyst.sql.query import QueryError, Result, as_csv, as_markdown, run_query
+from analyst.sql.query import QueryError, QueryResult, as_csv, as_markdown, run_query
 from analyst.table import Table
-from analyst.table_profile import describe
+from analyst.table_profile import describe_table
 
 PREVIEW_ROWS = 20
-SLOW_BYTES = 5_000_000
+LARGE_FILE_BYTES = 5_000_000
 NO_FILES = "No file is attached. Ask the user for a table: CSV, JSON lines or .xlsx."
 
 
@@ -42,10 +42,10 @@ def preview_table(file: InputFile, context: Context, rows: int = 5) -> str:
         file: Name of the file.
         rows: How many rows to show, at most 20.
     """
-    name = catalog(info.name for info in context.files).get(file.name, "")
-    with _told():
+    name = table_names(info.name for info in context.files).get(file.name, "")
+    with _as_tool_errors():
         tables = read_tables(file, name)
-    return "\n\n".join(describe(table, min(max(rows, 0), PREVIEW_ROWS)) for table in tables)
+    return "\n\n".join(describe_table(table, min(max(rows, 0), PREVIEW_ROWS)) for table in tables)
 
 
 @tool(idempotent=True)
@@ -60,11 +60,11 @@ def run_sql(sql: str, context: Context, save_as: str | None = None) -> Output:
         sql: The SELECT statement. Texts in single quotes, names in double quotes.
         save_as: Keep the whole result as a CSV file of this name, for the user and for later queries.
     """
-    with _told():
+    with _as_tool_errors():
         result, notes = _query(sql, context)
     if save_as is None:
         return Output("\n\n".join([as_markdown(result), *notes]))
-    name = _file_name(save_as, ".csv", context)
+    name = _make_file_name(save_as, ".csv", context)
     return Output("\n\n".join([as_markdown(result), *notes]), files=[File(name, as_csv(result), "text/csv")])
 
 
@@ -93,10 +93,10 @@ def make_chart(
         series: Column of the result that splits the marks by colour; at most 8 values.
         name: Name of the file; made of the title when left out.
     """
-    with _told():
+    with _as_tool_errors():
         result, notes = _query(sql, context)
         drawing = draw(Chart(kind, title, x, y, series), result)
-    file = _file_name(name or title, ".svg", context)
+    file = _make_file_name(name or title, ".svg", context)
     said = [f"{file}: {kind} chart, {drawing.marks:,} marks.", *(f"- {note}" for note in drawing.notes), *notes]
     use = f"Show it in the report with ![{title}]({file})"
     return Output("\n".join([*said, use]), files=[File(file, drawing.svg, "image/svg+xml")])
@@ -114,17 +114,17 @@ def write_report(title: str, markdown: str, context: Context) -> Output:
         markdown: The report.
     """
     drawn = {file.name for file in context.files if file.name.endswith(".svg")}
-    unknown = [name for name in pictures(markdown) if name not in drawn]
+    unknown = [name for name in picture_names(markdown) if name not in drawn]
     if unknown:
         raise ToolError(f"There is no chart {', '.join(unknown)}. There are: {', '.join(sorted(drawn)) or 'none yet'}.")
     today = datetime.now(UTC)
-    report = Report(title, markdown, f"{today.day} {today:%B %Y}", _footer(context))
-    charts = {name: context.path(name).read_bytes() for name in pictures(markdown)}
-    with _told():
+    report = Report(title, markdown, f"{today.day} {today:%B %Y}", _report_footer(context))
+    charts = {name: context.path(name).read_bytes() for name in picture_names(markdown)}
+    with _as_tool_errors():
         page = as_html(report, charts)
     files = [
-        File(_file_name("report", ".md", context), report_markdown(report).encode(), "text/markdown"),
-        File(_file_name("report", ".html", context), page.encode(), "text/html"),
+        File(_make_file_name("report", ".md", context), report_markdown(report).encode(), "text/markdown"),
+        File(_make_file_name("report", ".html", context), page.encode(), "text/html"),
     ]
     return Output(f"Written with {len(charts)} chart(s).", files=files)
 
@@ -133,40 +133,40 @@ TOOLS = [list_files, preview_table, run_sql, make_chart, write_report]
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_tool_errors() -> Iterator[None]:
     """What the analyst's own modules refuse, as the model is told it."""
     try:
         yield
-    except (NotATable, QueryError, ChartError, ReportError) as error:
+    except (NotATableError, QueryError, ChartError, ReportError) as error:
         raise ToolError(str(error)) from error
 
 
-def _query(sql: str, context: Context) -> tuple[Result, list[str]]:
+def _query(sql: str, context: Context) -> tuple[QueryResult, list[str]]:
     """The result over those tables that the SQL mentions, and what was left out."""
-    names = catalog(info.name for info in context.files)
+    names = table_names(info.name for info in context.files)
     if not names:
         raise ToolError(NO_FILES)
-    wanted = mentioned(names, sql)
+    wanted = mentioned_files(names, sql)
     for info in context.files:
-        if info.name in wanted and info.size > SLOW_BYTES:
+        if info.name in wanted and info.size > LARGE_FILE_BYTES:
             context.progress(f"Reading {info.name}")
-    found = find(wanted, context.path)
+    found = read_tables_of(wanted, context.path)
     if not found.tables:
         raise ToolError(" ".join(found.skipped))
     try:
         return run_query(found.tables, sql), [f"Left out: {reason}" for reason in found.skipped]
     except QueryError as error:
-        raise QueryError(f"{error}{_others(names, found.tables)}") from error
+        raise QueryError(f"{error}{_other_tables_hint(names, found.tables)}") from error
 
 
-def _others(names: dict[str, str], read: tuple[Table, ...]) -> str:
+def _other_tables_hint(names: dict[str, str], read: tuple[Table, ...]) -> str:
     """A mistyped table name is none of those that were read for the query."""
     loaded = {table.name for table in read}
     others = [name for name in names.values() if name not in loaded]
     return f" Other tables: {', '.join(others)}." if others else ""
 
 
-def _file_name(wish: str, suffix: str, context: Context) -> str:
+def _make_file_name(wish: str, suffix: str, context: Context) -> str:
     """The wished name as a plain one with the right suffix. An attached file is never replaced."""
     stem = wish.removesuffix(suffix).lower()
     name = re.sub(r"[^\w-]+", "-", stem).strip("-")[:60].rstrip("-") or "result"
@@ -175,7 +175,7 @@ def _file_name(wish: str, suffix: str, context: Context) -> str:
     return f"{name}{suffix}" if f"{name}{suffix}" not in attached else f"{name}-result{suffix}"
 
 
-def _footer(context: Context) -> str:
+def _report_footer(context: Context) -> str:
     produced = {file.name for file in context.produced}
     sources = [file.name for file in context.files if file.name not in produced and Path(file.name).suffix]
     origin = f" from {', '.join(sources)}" if sources else ""

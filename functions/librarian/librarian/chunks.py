@@ -7,11 +7,11 @@ from itertools import groupby
 from agentfn import ToolError
 from librarian.formats.content import Part
 from librarian.items import Document, Item
-from librarian.limits import LARGEST_PIECE, MOST_PIECES, PIECE
+from librarian.limits import MAX_CHUNK_CHARS, MAX_CHUNKS, CHUNK_CHARS
 
 
 @dataclass(frozen=True)
-class Piece:
+class Chunk:
     """Parts of one document that follow each other, in `text` each under the words to cite it by."""
 
     cited: str
@@ -19,41 +19,41 @@ class Piece:
     text: str
 
 
-def cut(documents: Iterable[Document], *, alone: bool, item: Item | None = None) -> list[Piece]:
+def split_chunks(documents: Iterable[Document], *, alone: bool, item: Item | None = None) -> list[Chunk]:
     """The documents, or one item of the only one, in pieces. Raises ToolError for more than can be read at once."""
     chosen = list(documents)
-    ranges = [(document, _parts(document, item)) for document in chosen]
+    ranges = [(document, _parts_of(document, item)) for document in chosen]
     size = sum(len(part.text) for _, parts in ranges for part in parts)
-    if size > LARGEST_PIECE * MOST_PIECES // 2:
+    if size > MAX_CHUNK_CHARS * MAX_CHUNKS // 2:
         raise ToolError(f"That is {size:,} characters, too many to sum up at once. Name an item or a document.")
     # Pieces end with items and pages, so they come out smaller than the limit: twice as many are allowed for.
-    limit = max(PIECE, 2 * size // MOST_PIECES)
-    return [piece for document, parts in ranges for piece in _pieces(document, parts, limit, alone=alone, item=item)]
+    limit = max(CHUNK_CHARS, 2 * size // MAX_CHUNKS)
+    return [piece for document, parts in ranges for piece in _chunk_parts(document, parts, limit, alone=alone, item=item)]
 
 
-def marked(document: Document, parts: Iterable[Part], *, alone: bool, item: Item | None = None) -> str:
+def with_citations(document: Document, parts: Iterable[Part], *, alone: bool, item: Item | None = None) -> str:
     """The text, each part under its citation in brackets."""
     return "\n\n".join(
         f"[{document.cite(part.number, alone=alone, item=item)}]\n{part.text or '(no text)'}" for part in parts
     )
 
 
-def _parts(document: Document, item: Item | None) -> Sequence[Part]:
+def _parts_of(document: Document, item: Item | None) -> Sequence[Part]:
     parts = document.content.parts
     return parts[item.first - 1 : item.last] if item else parts
 
 
-def _pieces(
+def _chunk_parts(
     document: Document, parts: Sequence[Part], limit: int, *, alone: bool, item: Item | None
-) -> Iterator[Piece]:
+) -> Iterator[Chunk]:
     for top, group in groupby(parts, key=lambda part: item or document.item_at(part.number, top=True)):
-        for run in _runs([part for part in group if part.text], limit):
+        for run in _group_parts([part for part in group if part.text], limit):
             first, last = run[0].number, run[-1].number
             cited = document.cite(first, last, alone=alone, item=top)
-            yield Piece(cited, top.title if top else document.name, marked(document, run, alone=alone))
+            yield Chunk(cited, top.title if top else document.name, with_citations(document, run, alone=alone))
 
 
-def _runs(parts: Iterable[Part], limit: int) -> Iterator[list[Part]]:
+def _group_parts(parts: Iterable[Part], limit: int) -> Iterator[list[Part]]:
     """Parts together as far as the limit allows; one that is longer is cut."""
     run: list[Part] = []
     size = 0

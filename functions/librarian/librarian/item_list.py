@@ -2,31 +2,31 @@
 
 from collections.abc import Iterable, Sequence
 
-from librarian.formats.content import COUNTED, span
+from librarian.formats.content import UNIT_NAMES, format_range
 from librarian.items import Document
-from librarian.limits import LISTED_ITEMS
+from librarian.limits import MAX_LISTED_ITEMS
 from librarian.packet import Packet
 
 
-def listed(packet: Packet, documents: Sequence[Document]) -> str:
-    parts = ["\n".join(_lines(document, LISTED_ITEMS // len(documents))) for document in documents]
+def format_items(packet: Packet, documents: Sequence[Document]) -> str:
+    parts = ["\n".join(_document_lines(document, MAX_LISTED_ITEMS // len(documents))) for document in documents]
     if packet.skipped:
         parts.append("\n".join(f"Left out: {reason}" for reason in packet.skipped))
     return "\n\n".join(parts)
 
 
-def _lines(document: Document, most: int) -> Iterable[str]:
+def _document_lines(document: Document, most: int) -> Iterable[str]:
     content = document.content
-    sure = f"items from {content.origin}, confidence {content.confidence:g}"
+    sure = f"items from {content.item_source}, confidence {content.confidence:g}"
     if not document.items:
-        one = COUNTED[content.unit][0]
+        one = UNIT_NAMES[content.unit][0]
         sure = f"no items found, confidence {content.confidence:g}: search it, or read it by {one}"
-    yield f"{document.name} ({content.format}, {content.extent}); {sure}"
+    yield f"{document.name} ({content.format}, {content.extent_text}); {sure}"
     shown = document.items
     if len(shown) > most:  # the deepest go first
         shown = tuple(item for item in shown if item.level == 1)
     for item in shown[:most]:
-        yield f"{'  ' * (item.level - 1)}- {item.id} · {item.title} · {span(content.unit, item.first, item.last)}"
+        yield f"{'  ' * (item.level - 1)}- {item.id} · {item.title} · {format_range(content.unit, item.first, item.last)}"
     if len(shown[:most]) < len(document.items):
         yield f"Not shown: {len(document.items) - len(shown[:most])} further items."
     yield from (f"Note: {note}" for note in content.notes)

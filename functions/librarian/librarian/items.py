@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from librarian.formats.content import Content, Mark, span
-from librarian.formats.headings import own_number, without_number
-from librarian.limits import OUTLINE_DEPTH
+from librarian.formats.content import Content, Heading, format_range
+from librarian.formats.headings import title_number, strip_number
+from librarian.limits import MAX_OUTLINE_DEPTH
 
-SLUG_CHARS = 40
-NUMBERED = re.compile(r"\d")
+MAX_SLUG_CHARS = 40
+NUMBERED_ID = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Item:
     @property
     def label(self) -> str:
         """As it is cited: "Item 5.2", or the title where it has no number."""
-        return f"Item {self.id}" if NUMBERED.match(self.id) else f'"{self.title}"'
+        return f"Item {self.id}" if NUMBERED_ID.match(self.id) else f'"{self.title}"'
 
     def covers(self, part: int) -> bool:
         return self.first <= part <= self.last
@@ -55,35 +55,35 @@ class Document:
     def cite(self, first: int, last: int | None = None, *, alone: bool = False, item: Item | None = None) -> str:
         """As "packet.pdf, Item 5, pp. 12-14"; without the name where the packet is this document `alone`."""
         found = item or self.item_at(first)
-        pages = span(self.content.unit, first, last or first)
+        pages = format_range(self.content.unit, first, last or first)
         return ", ".join([*([] if alone else [self.name]), *([found.label] if found else []), pages])
 
 
 def make_items(content: Content) -> tuple[Item, ...]:
-    marks = _levelled(content.marks)
-    ends = [_end(marks, place, len(content.parts)) for place in range(len(marks))]
-    ids = _ids(marks)
+    marks = _normalize_levels(content.headings)
+    ends = [_last_part(marks, place, len(content.parts)) for place in range(len(marks))]
+    ids = _assign_ids(marks)
     return tuple(
-        Item(key, _title(mark.title, key), mark.level, mark.part, end, mark.at_top)
+        Item(key, _item_title(mark.title, key), mark.level, mark.part, end, mark.at_top)
         for key, mark, end in zip(ids, marks, ends, strict=True)
     )
 
 
-def _levelled(marks: Sequence[Mark]) -> list[Mark]:
+def _normalize_levels(marks: Sequence[Heading]) -> list[Heading]:
     """Levels from 1 without gaps. A first heading that stands over all others is the document's title, no item."""
     levels = sorted({mark.level for mark in marks})
     made = [replace(mark, level=levels.index(mark.level) + 1) for mark in marks]
     if len(made) > 2 and made[0].level == 1 and all(mark.level > 1 for mark in made[1:]):
-        return _levelled(made[1:])
-    return [replace(mark, level=min(mark.level, OUTLINE_DEPTH)) for mark in made]
+        return _normalize_levels(made[1:])
+    return [replace(mark, level=min(mark.level, MAX_OUTLINE_DEPTH)) for mark in made]
 
 
-def _title(title: str, key: str) -> str:
+def _item_title(title: str, key: str) -> str:
     """Without the number that is its id."""
-    return without_number(title) if own_number(title) == key else title
+    return strip_number(title) if title_number(title) == key else title
 
 
-def _end(marks: Sequence[Mark], place: int, parts: int) -> int:
+def _last_part(marks: Sequence[Heading], place: int, parts: int) -> int:
     """The part before the next mark of the same or a higher level; that part itself where the mark is further down."""
     mark = marks[place]
     following = next((other for other in marks[place + 1 :] if other.level <= mark.level), None)
@@ -92,7 +92,7 @@ def _end(marks: Sequence[Mark], place: int, parts: int) -> int:
     return max(mark.part, following.part - following.at_top)
 
 
-def _ids(marks: Sequence[Mark]) -> list[str]:
+def _assign_ids(marks: Sequence[Heading]) -> list[str]:
     taken: set[str] = set()
     path: list[str] = []
     counts: dict[str, int] = {}
@@ -101,7 +101,7 @@ def _ids(marks: Sequence[Mark]) -> list[str]:
         del path[mark.level - 1 :]
         parent = path[-1] if path else ""
         counts[parent] = counts.get(parent, 0) + 1
-        wish = _wish(mark.title, parent, counts[parent])
+        wish = _preferred_id(mark.title, parent, counts[parent])
         key, number = wish, 2
         while key.casefold() in taken:
             key, number = f"{wish}-{number}", number + 1
@@ -111,11 +111,11 @@ def _ids(marks: Sequence[Mark]) -> list[str]:
     return made
 
 
-def _wish(title: str, parent: str, place: int) -> str:
+def _preferred_id(title: str, parent: str, place: int) -> str:
     """The title's own number, under a parent only where it goes on from the parent's."""
-    own = own_number(title)
+    own = title_number(title)
     if own and (not parent or own.startswith(f"{parent}.")):
         return own
     if parent:
         return f"{parent}.{place}"
-    return re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:SLUG_CHARS].strip("-") or f"part-{place}"
+    return re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:MAX_SLUG_CHARS].strip("-") or f"part-{place}"

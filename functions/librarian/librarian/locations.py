@@ -5,55 +5,55 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentfn import ToolError
-from librarian.formats.content import COUNTED
+from librarian.formats.content import UNIT_NAMES
 from librarian.items import Document, Item
-from librarian.limits import READ
+from librarian.limits import READ_CHARS
 from librarian.packet import Packet
 
-RANGE = re.compile(r"\D*(\d{1,5})(?:\s*(?:-|\u2013|\u2014|to|:)\s*(\d{1,5}))?\s*")
-MOST_NAMED = 12
+PAGE_RANGE = re.compile(r"\D*(\d{1,5})(?:\s*(?:-|\u2013|\u2014|to|:)\s*(\d{1,5}))?\s*")
+MAX_LISTED_PLACES = 12
 
-type Place = tuple[Document, int, int]
+type PartRange = tuple[Document, int, int]
 
 
-def ranges(packet: Packet, document: str | None, item: str | None) -> Iterator[Place]:
+def search_ranges(packet: Packet, document: str | None, item: str | None) -> Iterator[PartRange]:
     """First and last part of an item, else of each document chosen. Raises ToolError where there is none."""
     if item:
-        found, chosen = packet.item(item, document)
+        found, chosen = packet.find_item(item, document)
         yield found, chosen.first, chosen.last
         return
-    for one in packet.chosen(document):
+    for one in packet.select_documents(document):
         yield one, 1, len(one.content.parts)
 
 
-def place(packet: Packet, item: str | None, pages: str | None, document: str | None) -> tuple[Item | None, Place]:
+def resolve_range(packet: Packet, item: str | None, pages: str | None, document: str | None) -> tuple[Item | None, PartRange]:
     """The one place to read, and the item where it is a whole one. Raises ToolError where that is unclear."""
     if item:
-        one, chosen = packet.item(item, document)
+        one, chosen = packet.find_item(item, document)
         return chosen, (one, chosen.first, chosen.last)
-    found = packet.chosen(document)
+    found = packet.select_documents(document)
     if len(found) > 1:
         raise ToolError(f"There are several documents; name one: {', '.join(one.name for one in found)}.")
     one, count = found[0], len(found[0].content.parts)
     if not pages:
         return None, (one, 1, count)
-    range_ = RANGE.fullmatch(pages)
+    range_ = PAGE_RANGE.fullmatch(pages)
     first = int(range_[1]) if range_ else 0
     last = int(range_[2] or first) if range_ else 0
     if not 1 <= first <= last or first > count:
-        many = COUNTED[one.content.unit][1]
+        many = UNIT_NAMES[one.content.unit][1]
         raise ToolError(
             f'{one.name} has {many} 1 to {count}; give one or a range of them, as "2" or "2-4", not {pages}.'
         )
     return None, (one, first, min(last, count))
 
 
-def end_of(text: str, offset: int) -> int:
+def read_end(text: str, offset: int) -> int:
     """Where to stop reading: at a line's end in the last quarter, if there is one."""
-    full = offset + READ
+    full = offset + READ_CHARS
     if full >= len(text):
         return len(text)
-    line = text.rfind("\n", offset + READ * 3 // 4, full)
+    line = text.rfind("\n", offset + READ_CHARS * 3 // 4, full)
     return line + 1 if line > 0 else full
 
 
@@ -61,12 +61,12 @@ def paging(more: bool, offset: int) -> dict[str, Any]:
     return {"has_more": True, "next_offset": offset} if more else {"has_more": False}
 
 
-def named(places: Iterable[str]) -> str:
+def join_places(places: Iterable[str]) -> str:
     """Each place once, the first ones of many."""
     different = list(dict.fromkeys(places))
-    others = len(different) - MOST_NAMED
-    return "; ".join(different[:MOST_NAMED]) + (f"; and {others} more" if others > 0 else "")
+    others = len(different) - MAX_LISTED_PLACES
+    return "; ".join(different[:MAX_LISTED_PLACES]) + (f"; and {others} more" if others > 0 else "")
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def format_count(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"

@@ -1,18 +1,18 @@
 """The tools that look things up. Each call opens the packet afresh: calls of a task may run on different machines."""
 
 from agentfn import Context, Output, ToolError, tool
-from librarian.chunks import marked
-from librarian.item_list import listed
-from librarian.limits import FOUND, HITS, MOST_HITS, NEEDLE, READ
-from librarian.locations import counted, end_of, named, paging, place, ranges
+from librarian.chunks import with_citations
+from librarian.item_list import format_items
+from librarian.limits import MATCHES_PER_CALL, DEFAULT_HITS, MAX_HITS, MAX_SEARCH_TEXT_CHARS, READ_CHARS
+from librarian.locations import format_count, read_end, join_places, paging, resolve_range, search_ranges
 from librarian.packet import Packet, open_packet
-from librarian.ranked_search import Hit, passages, rank, snippet
-from librarian.text_search import Match, matches, pattern
+from librarian.ranked_search import Hit, split_passages, rank_passages, make_snippet
+from librarian.text_search import Match, find_matches, text_pattern
 
-SLOW = 300  # seconds: the first call of a run reads the whole packet
+LOOKUP_TIMEOUT_SECONDS = 300  # seconds: the first call of a run reads the whole packet
 
 
-@tool(idempotent=True, seconds=SLOW)
+@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
 def list_items(context: Context, document: str | None = None) -> Output:
     """Lists the documents of the packet and their items: id, title and pages, and how sure it is that they are items.
 
@@ -22,12 +22,12 @@ def list_items(context: Context, document: str | None = None) -> Output:
         document: Only this document, by its file name.
     """
     packet = open_packet(context)
-    chosen = packet.chosen(document)
+    chosen = packet.select_documents(document)
     items = sum(len(one.items) for one in chosen)
-    return Output(listed(packet, chosen), summary=f"{counted(items, 'item')} in {counted(len(chosen), 'document')}")
+    return Output(format_items(packet, chosen), summary=f"{format_count(items, 'item')} in {format_count(len(chosen), 'document')}")
 
 
-@tool(idempotent=True, seconds=SLOW)
+@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
 def find_text(
     text: str,
     context: Context,
@@ -49,23 +49,23 @@ def find_text(
         offset: How many matches to pass over: next_offset of the call before.
     """
     packet = open_packet(context)
-    if not text.strip() or len(text) > NEEDLE:
-        raise ToolError(f"The text to find has 1 to {NEEDLE} characters.")
-    wanted = pattern(text, ignore_case=ignore_case)
+    if not text.strip() or len(text) > MAX_SEARCH_TEXT_CHARS:
+        raise ToolError(f"The text to find has 1 to {MAX_SEARCH_TEXT_CHARS} characters.")
+    wanted = text_pattern(text, ignore_case=ignore_case)
     found = [
-        match for one, first, last in ranges(packet, document, item) for match in matches(one, wanted, first, last)
+        match for one, first, last in search_ranges(packet, document, item) for match in find_matches(one, wanted, first, last)
     ]
     if not found:
         return Output(f'"{text}" is nowhere there. Try fewer words, or search.', summary="no match")
     offset = max(0, offset)
-    number = counted(len(found), "match", "matches")
-    lines = [f"- {_cited(packet, match)}: {match}" for match in found[offset : offset + FOUND]]
-    head = f"{number}: {named(_cited(packet, match) for match in found)}."
-    return Output("\n".join([head, *lines]), paging(len(found) > offset + FOUND, offset + FOUND), summary=number)
+    number = format_count(len(found), "match", "matches")
+    lines = [f"- {_match_citation(packet, match)}: {match}" for match in found[offset : offset + MATCHES_PER_CALL]]
+    head = f"{number}: {join_places(_match_citation(packet, match) for match in found)}."
+    return Output("\n".join([head, *lines]), paging(len(found) > offset + MATCHES_PER_CALL, offset + MATCHES_PER_CALL), summary=number)
 
 
-@tool(idempotent=True, seconds=SLOW)
-def search(query: str, context: Context, document: str | None = None, most: int = HITS) -> Output:
+@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
+def search(query: str, context: Context, document: str | None = None, most: int = DEFAULT_HITS) -> Output:
     """Ranks the passages of the packet by how well they fit a question or keywords, with the page and item of each.
 
     A snippet is for finding the place: `read` it before you answer from it.
@@ -76,14 +76,14 @@ def search(query: str, context: Context, document: str | None = None, most: int 
         most: How many passages to show, at most 15.
     """
     packet = open_packet(context)
-    hits = rank(query, passages(packet.chosen(document)))[: min(max(most, 1), MOST_HITS)]
+    hits = rank_passages(query, split_passages(packet.select_documents(document)))[: min(max(most, 1), MAX_HITS)]
     if not hits:
         return Output("No passage shares a word with that. Try other words.", summary="nothing found")
-    lines = [f"{number}. {_shown(packet, hit, query)}" for number, hit in enumerate(hits, 1)]
-    return Output("\n".join(lines), summary=f"{counted(len(hits), 'passage')}, best {_where(packet, hits[0])}")
+    lines = [f"{number}. {_format_hit(packet, hit, query)}" for number, hit in enumerate(hits, 1)]
+    return Output("\n".join(lines), summary=f"{format_count(len(hits), 'passage')}, best {_hit_citation(packet, hits[0])}")
 
 
-@tool(idempotent=True, seconds=SLOW)
+@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
 def read(
     context: Context, item: str | None = None, pages: str | None = None, document: str | None = None, offset: int = 0
 ) -> Output:
@@ -98,26 +98,26 @@ def read(
         offset: Where to go on, in characters: next_offset of the call before.
     """
     packet = open_packet(context)
-    chosen, (one, first, last) = place(packet, item, pages, document)
-    text = marked(one, one.content.parts[first - 1 : last], alone=packet.alone)
+    chosen, (one, first, last) = resolve_range(packet, item, pages, document)
+    text = with_citations(one, one.content.parts[first - 1 : last], alone=packet.is_single_document)
     offset = max(0, offset)
     if offset >= len(text):
         raise ToolError(f"That has {len(text):,} characters; offset {offset:,} is past its end.")
-    end = end_of(text, offset)
-    cited = one.cite(first, last, alone=packet.alone, item=chosen)
-    reach = f", characters {offset:,} to {end:,} of {len(text):,}" if len(text) > READ else ""
+    end = read_end(text, offset)
+    cited = one.cite(first, last, alone=packet.is_single_document, item=chosen)
+    reach = f", characters {offset:,} to {end:,} of {len(text):,}" if len(text) > READ_CHARS else ""
     return Output(f"{cited}{reach}\n\n{text[offset:end]}", paging(end < len(text), end), summary=cited)
 
 
-def _cited(packet: Packet, match: Match) -> str:
-    return match.document.cite(match.first, match.last, alone=packet.alone)
+def _match_citation(packet: Packet, match: Match) -> str:
+    return match.document.cite(match.first, match.last, alone=packet.is_single_document)
 
 
-def _where(packet: Packet, hit: Hit) -> str:
-    return hit.passage.document.cite(hit.passage.part, alone=packet.alone)
+def _hit_citation(packet: Packet, hit: Hit) -> str:
+    return hit.passage.document.cite(hit.passage.part, alone=packet.is_single_document)
 
 
-def _shown(packet: Packet, hit: Hit, query: str) -> str:
+def _format_hit(packet: Packet, hit: Hit, query: str) -> str:
     item = hit.passage.document.item_at(hit.passage.part)
     title = f" ({item.title})" if item else ""
-    return f"{_where(packet, hit)}{title}, score {hit.score:.1f}: {snippet(query, hit.passage.text)}"
+    return f"{_hit_citation(packet, hit)}{title}, score {hit.score:.1f}: {make_snippet(query, hit.passage.text)}"

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from agentfn import Context, FileInfo, ToolError
-from librarian.formats.content import Content, Unreadable
+from librarian.formats.content import Content, UnreadableFileError
 from librarian.formats.document_reader import check_size, read_content, suffix_of
-from librarian.formats.headings import without_number
+from librarian.formats.headings import strip_number
 from librarian.items import Document, Item
-from librarian.limits import CACHED_CHARS, CACHED_DOCUMENTS, SLOW_BYTES
+from librarian.limits import MAX_CACHED_CHARS, MAX_CACHED_DOCUMENTS, LARGE_FILE_BYTES
 
 NO_FILES = "No document is attached. Ask the user for one: PDF, .docx, HTML, Markdown or plain text."
 
 
-class Shelf:
+class ContentCache:
     """Contents by the hash of their bytes: whoever has the same bytes may have what was read of them. Bounded."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._reading = threading.Lock()
 
-    def find(self, key: str, make: Callable[[], Content]) -> Content:
+    def get_or_read(self, key: str, read: Callable[[], Content]) -> Content:
         """What is there, else what `make` gives. Calls of one turn want the same file at once: it is read once."""
         content = self.get(key)
         if content is not None:
@@ -32,7 +32,7 @@ class Shelf:
         with self._reading:
             content = self.get(key)
             if content is None:
-                content = make()
+                content = read()
                 self.put(key, content)
         return content
 
@@ -45,14 +45,14 @@ class Shelf:
     def put(self, key: str, content: Content) -> None:
         with self._lock:
             self._contents[key] = content
-            while len(self._contents) > CACHED_DOCUMENTS or self._chars() > CACHED_CHARS:
+            while len(self._contents) > MAX_CACHED_DOCUMENTS or self._chars() > MAX_CACHED_CHARS:
                 self._contents.popitem(last=False)
 
     def _chars(self) -> int:
         return sum(content.size for content in self._contents.values())
 
 
-SHELF = Shelf()
+CONTENT_CACHE = ContentCache()
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Packet:
     skipped: tuple[str, ...] = ()
 
     @property
-    def alone(self) -> bool:
+    def is_single_document(self) -> bool:
         """One document only, whose name citations can do without."""
         return len(self.documents) == 1 and not self.skipped
 
-    def chosen(self, name: str | None) -> tuple[Document, ...]:
+    def select_documents(self, name: str | None) -> tuple[Document, ...]:
         """The document of that name, all where none is named. Raises ToolError, listing the names there are."""
         if not name:
             return self.documents
@@ -79,14 +79,14 @@ class Packet:
         for reason in self.skipped:
             if reason.casefold().startswith(wanted):
                 raise ToolError(reason)
-        raise ToolError(f"There is no document {name}. There are: {_names(self.documents)}.")
+        raise ToolError(f"There is no document {name}. There are: {_document_names(self.documents)}.")
 
-    def item(self, key: str, name: str | None) -> tuple[Document, Item]:
+    def find_item(self, key: str, name: str | None) -> tuple[Document, Item]:
         """The item of that id, or of that title. Raises ToolError where there is none, or one in several documents."""
-        documents = self.chosen(name)
+        documents = self.select_documents(name)
         wanted = key.strip().casefold()
         bare = wanted.removeprefix("item").strip(" .:#")
-        title = without_number(key.strip()).casefold()
+        title = strip_number(key.strip()).casefold()
         ways: tuple[Callable[[Item], bool], ...] = (
             lambda item: item.id.casefold() in (wanted, bare),
             lambda item: item.title.casefold() in (wanted, title),
@@ -96,11 +96,11 @@ class Packet:
             found = [(document, item) for document in documents for item in document.items if fits(item)]
             if len({document.name for document, _ in found}) > 1:
                 raise ToolError(
-                    f"Item {key} is in {_names(document for document, _ in found)}. Name the document as well."
+                    f"Item {key} is in {_document_names(document for document, _ in found)}. Name the document as well."
                 )
             if found:
                 return found[0]
-        raise ToolError(f"There is no item {key}. There are: {_ids(documents)}. list_items shows their titles.")
+        raise ToolError(f"There is no item {key}. There are: {_item_ids(documents)}. list_items shows their titles.")
 
 
 def open_packet(context: Context) -> Packet:
@@ -115,32 +115,32 @@ def open_packet(context: Context) -> Packet:
     skipped: list[str] = []
     for info in attached:
         try:
-            documents.append(Document(info.name, _content(info, context)))
-        except (Unreadable, ToolError) as error:
+            documents.append(Document(info.name, _read_document(info, context)))
+        except (UnreadableFileError, ToolError) as error:
             skipped.append(f"{info.name} cannot be read: {error}")
     if not documents:
         raise ToolError(" ".join(skipped))
     return Packet(tuple(documents), tuple(skipped))
 
 
-def _content(info: FileInfo, context: Context) -> Content:
+def _read_document(info: FileInfo, context: Context) -> Content:
     check_size(info.size)
     raw = context.path(info.name).read_bytes()
     suffix = suffix_of(info.name).lower()
     key = f"{suffix} {hashlib.sha256(raw).hexdigest()}"
 
     def make() -> Content:
-        if len(raw) > SLOW_BYTES:
+        if len(raw) > LARGE_FILE_BYTES:
             context.progress(f"Reading {info.name}")
         return read_content(raw, suffix)
 
-    return SHELF.find(key, make)
+    return CONTENT_CACHE.get_or_read(key, make)
 
 
-def _names(documents: Iterable[Document]) -> str:
+def _document_names(documents: Iterable[Document]) -> str:
     return ", ".join(dict.fromkeys(document.name for document in documents))
 
 
-def _ids(documents: Iterable[Document]) -> str:
+def _item_ids(documents: Iterable[Document]) -> str:
     ids = [item.id for document in documents for item in document.items]
     return ", ".join(ids[:40]) + (", …" if len(ids) > 40 else "") if ids else "none"

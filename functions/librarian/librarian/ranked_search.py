@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from librarian.items import Document
-from librarian.limits import PASSAGE_WORDS, SNIPPET
-from librarian.text import flat, shortened
+from librarian.limits import MAX_PASSAGE_WORDS, SNIPPET_CHARS
+from librarian.text import flatten_lines, shorten
 
-K1, B = 1.2, 0.75
-TERM = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+TERM_SATURATION, LENGTH_WEIGHT = 1.2, 0.75
+TERM_PATTERN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 # Scripts that put no blanks between words are searched by pairs of signs.
-UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]+")
-COMMON = """a about an and any are as at be been but by can could did do does for from had has have how i in into is it
+UNSPACED_SCRIPT = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]+")
+COMMON_WORDS = """a about an and any are as at be been but by can could did do does for from had has have how i in into is it
 its many me much of on or our shall should so that the their them there these they this to was we were what when where
 which who whom whose why will with would you your"""
-STOP = frozenset(COMMON.split())
+STOP_WORDS = frozenset(COMMON_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -41,70 +41,70 @@ class Hit:
     score: float
 
 
-def terms(text: str) -> list[str]:
+def search_terms(text: str) -> list[str]:
     """Stems without accents and the commonest words; numbers without their commas."""
     found: list[str] = []
-    for match in TERM.finditer(_plain(text)):
+    for match in TERM_PATTERN.finditer(_fold_text(text)):
         word = match[0]
-        if UNSPACED.fullmatch(word):
+        if UNSPACED_SCRIPT.fullmatch(word):
             found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
-        elif word not in STOP:
+        elif word not in STOP_WORDS:
             found.append(_stem(word))
     return found
 
 
-def passages(documents: Iterable[Document]) -> list[Passage]:
+def split_passages(documents: Iterable[Document]) -> list[Passage]:
     """Pieces of a part of about PASSAGE_WORDS words, cut at lines; each overlaps the next by a line."""
     return [
         Passage(document, part.number, text)
         for document in documents
         for part in document.content.parts
-        for text in _pieces(part.text)
+        for text in _split_text(part.text)
     ]
 
 
-def rank(query: str, candidates: Sequence[Passage]) -> list[Hit]:
+def rank_passages(query: str, candidates: Sequence[Passage]) -> list[Hit]:
     """The passages that share a term with the query, best first."""
-    weights = scores(query, [passage.text for passage in candidates])
+    weights = bm25_scores(query, [passage.text for passage in candidates])
     hits = [Hit(passage, score) for passage, score in zip(candidates, weights, strict=True) if score > 0]
     return sorted(hits, key=lambda hit: -hit.score)
 
 
-def scores(query: str, texts: Sequence[str]) -> list[float]:
+def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
     """How well each text fits the query, by BM25; 0 where they share no term."""
-    counts = [Counter(terms(text)) for text in texts]
+    counts = [Counter(search_terms(text)) for text in texts]
     lengths = [count.total() for count in counts]
     average = sum(lengths) / len(lengths) if any(lengths) else 1.0
-    wanted = Counter(terms(query))
-    idf = {term: _idf(sum(term in count for count in counts), len(counts)) for term in wanted}
+    wanted = Counter(search_terms(query))
+    idf = {term: _inverse_document_frequency(sum(term in count for count in counts), len(counts)) for term in wanted}
     return [
-        sum(wanted[term] * idf[term] * _weight(count[term], length / average) for term in wanted if term in count)
+        sum(wanted[term] * idf[term] * _term_weight(count[term], length / average) for term in wanted if term in count)
         for count, length in zip(counts, lengths, strict=True)
     ]
 
 
-def snippet(query: str, text: str) -> str:
+def make_snippet(query: str, text: str) -> str:
     """The stretch of the passage that holds most of the query's terms."""
-    line = flat(text)
-    wanted = set(terms(query))
-    words = [(match.start(), set(terms(match[0])) & wanted) for match in re.finditer(r"\S+", line)]
+    line = flatten_lines(text)
+    wanted = set(search_terms(query))
+    words = [(match.start(), set(search_terms(match[0])) & wanted) for match in re.finditer(r"\S+", line)]
     places = [start for start, shared in words if shared] or [0]
 
     def gain(start: int) -> int:
-        inside = [shared for place, shared in words if start <= place < start + SNIPPET]
+        inside = [shared for place, shared in words if start <= place < start + SNIPPET_CHARS]
         return len(set().union(*inside))
 
     best = max(places, key=gain)
-    start = line.rfind(" ", 0, max(0, best - SNIPPET // 6)) + 1 if best > SNIPPET // 6 else 0
-    return f"{'…' if start else ''}{shortened(line[start:], SNIPPET)}"
+    start = line.rfind(" ", 0, max(0, best - SNIPPET_CHARS // 6)) + 1 if best > SNIPPET_CHARS // 6 else 0
+    return f"{'…' if start else ''}{shorten(line[start:], SNIPPET_CHARS)}"
 
 
-def _pieces(text: str) -> Iterable[str]:
+def _split_text(text: str) -> Iterable[str]:
     held: list[str] = []
     words = 0
     for line in text.split("\n"):
-        for stretch in _stretches(line):
-            if words and words + len(stretch.split()) > PASSAGE_WORDS:
+        for stretch in _split_long_line(line):
+            if words and words + len(stretch.split()) > MAX_PASSAGE_WORDS:
                 yield "\n".join(held)
                 held, words = held[-1:], len(held[-1].split())
             held.append(stretch)
@@ -113,26 +113,26 @@ def _pieces(text: str) -> Iterable[str]:
         yield "\n".join(held)
 
 
-def _stretches(line: str) -> Iterable[str]:
+def _split_long_line(line: str) -> Iterable[str]:
     """A line as it is, one that is a whole chapter in pieces."""
     words = line.split()
-    if len(words) <= PASSAGE_WORDS:
+    if len(words) <= MAX_PASSAGE_WORDS:
         return [line]
-    half = PASSAGE_WORDS // 2
+    half = MAX_PASSAGE_WORDS // 2
     return [" ".join(words[place : place + half]) for place in range(0, len(words), half)]
 
 
-def _weight(count: int, length: float) -> float:
-    return count * (K1 + 1) / (count + K1 * (1 - B + B * length))
+def _term_weight(count: int, length: float) -> float:
+    return count * (TERM_SATURATION + 1) / (count + TERM_SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * length))
 
 
-def _idf(having: int, total: int) -> float:
+def _inverse_document_frequency(having: int, total: int) -> float:
     return math.log(1 + (total - having + 0.5) / (having + 0.5))
 
 
-def _plain(text: str) -> str:
+def _fold_text(text: str) -> str:
     """Lower case and without accents."""
-    apart = unicodedata.normalize("NFKD", flat(text).casefold())
+    apart = unicodedata.normalize("NFKD", flatten_lines(text).casefold())
     return "".join(char for char in apart if not unicodedata.combining(char))
 
 

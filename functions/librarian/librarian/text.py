@@ -4,36 +4,36 @@ import re
 import unicodedata
 
 # Ligatures and the presentation forms of Hebrew and Arabic: one sign for the shape of one or more letters.
-SHAPES = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
-SOFT_BREAK = re.compile("\u00ad[ \\t]*\\n[ \\t]*")
+PRESENTATION_FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
+SOFT_HYPHEN_BREAK = re.compile("\u00ad[ \\t]*\\n[ \\t]*")
 # Soft hyphens, marks of direction and other signs without a width; ZWNJ and ZWJ belong to their words in some scripts.
-INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
-CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
+INVISIBLE_CHARS = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
+CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 SPACES = re.compile("[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 LINE_ENDS = re.compile("\r\n?|\u2028|\u2029|\x85")
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Letters for ligatures, no soft hyphens or other invisible signs, one kind of space and of line end."""
     text = LINE_ENDS.sub("\n", text)
-    text = SHAPES.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
-    text = INVISIBLE.sub("", SOFT_BREAK.sub("", text))
-    text = SPACES.sub(" ", CONTROLS.sub("", text))
+    text = PRESENTATION_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+    text = INVISIBLE_CHARS.sub("", SOFT_HYPHEN_BREAK.sub("", text))
+    text = SPACES.sub(" ", CONTROL_CHARS.sub("", text))
     return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
 
 
-def tidy(text: str) -> str:
+def tidy_text(text: str) -> str:
     """Clean text without blanks at line ends, wide gaps narrowed to three, at most one empty line in a row."""
-    lines = [re.sub(r" {3,}", "   ", line.strip()) for line in clean(text).replace("\f", "\n").split("\n")]
+    lines = [re.sub(r" {3,}", "   ", line.strip()) for line in clean_text(text).replace("\f", "\n").split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def flat(text: str) -> str:
+def flatten_lines(text: str) -> str:
     """The text on one line, words broken at a line's end joined."""
     return " ".join(re.sub(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])", "", text).split())
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """At most `limit` characters, cut between words."""
     if len(text) <= limit:
         return text

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from librarian.items import Document
-from librarian.limits import FOUND_CONTEXT
-from librarian.text import clean, flat
+from librarian.limits import MATCH_CONTEXT_CHARS
+from librarian.text import clean_text, flatten_lines
 
 # A word may be broken at a line's end, with a hyphen that is or is not its own.
-BROKEN = r"(?:[-\u2010\u2011]\s*\n\s*)?"
+LINE_BREAK_IN_WORD = r"(?:[-\u2010\u2011]\s*\n\s*)?"
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"
-ALIKE = {
+EQUIVALENT_SIGNS = {
     **dict.fromkeys(DASHES, f"\\s*[{DASHES}]\\s*"),
     **dict.fromkeys("'\u2018\u2019\u02bc\u2032`", "['\u2018\u2019\u02bc\u2032`]"),
     **dict.fromkeys('"\u201c\u201d\u201e\u00ab\u00bb', '["\u201c\u201d\u201e\u00ab\u00bb]'),
@@ -35,37 +35,37 @@ class Match:
         return f"…{self.before}**{self.text}**{self.after}…"
 
 
-def pattern(text: str, *, ignore_case: bool) -> re.Pattern[str]:
+def text_pattern(text: str, *, ignore_case: bool) -> re.Pattern[str]:
     """Words in any spacing. Raises ValueError for a text of blanks."""
-    words = clean(text).split()
+    words = clean_text(text).split()
     if not words:
         raise ValueError("there is no text to find")
-    return re.compile(r"\s+".join(map(_word, words)), re.IGNORECASE if ignore_case else 0)
+    return re.compile(r"\s+".join(map(_word_pattern, words)), re.IGNORECASE if ignore_case else 0)
 
 
-def _word(word: str) -> str:
-    signs = [ALIKE.get(sign) or re.escape(sign) for sign in word]
+def _word_pattern(word: str) -> str:
+    signs = [EQUIVALENT_SIGNS.get(sign) or re.escape(sign) for sign in word]
     made = signs[0]
     for before, sign, shape in zip(word, word[1:], signs[1:], strict=False):
-        made += (BROKEN if before.isalpha() and sign.isalpha() else "") + shape
+        made += (LINE_BREAK_IN_WORD if before.isalpha() and sign.isalpha() else "") + shape
     return made
 
 
-def matches(document: Document, wanted: re.Pattern[str], first: int, last: int) -> Iterator[Match]:
+def find_matches(document: Document, wanted: re.Pattern[str], first: int, last: int) -> Iterator[Match]:
     """All matches in the parts from `first` to `last`."""
     parts = document.content.parts[first - 1 : last]
     whole = "\n".join(part.text for part in parts)
     starts = list(accumulate((len(part.text) + 1 for part in parts), initial=0))[:-1]
     for found in wanted.finditer(whole):
         begin, end = (parts[bisect_right(starts, place) - 1].number for place in (found.start(), found.end() - 1))
-        before = whole[max(0, found.start() - FOUND_CONTEXT) : found.start()]
-        after = whole[found.end() : found.end() + FOUND_CONTEXT]
-        yield Match(document, begin, end, _edge(before, left=True), flat(found[0]), _edge(after, left=False))
+        before = whole[max(0, found.start() - MATCH_CONTEXT_CHARS) : found.start()]
+        after = whole[found.end() : found.end() + MATCH_CONTEXT_CHARS]
+        yield Match(document, begin, end, _trim_context(before, left=True), flatten_lines(found[0]), _trim_context(after, left=False))
 
 
-def _edge(text: str, *, left: bool) -> str:
+def _trim_context(text: str, *, left: bool) -> str:
     """Context on one line, without the half of a word that its edge cuts; blanks next to the match are kept as one."""
     words = re.sub(r"\s+", " ", text)
-    if len(text) < FOUND_CONTEXT:
+    if len(text) < MATCH_CONTEXT_CHARS:
         return words
     return words.partition(" ")[2] if left else words.rpartition(" ")[0]

@@ -16,25 +16,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agentfn.a2a.card.card_builder.card_endpoint import Cards
 from agentfn.a2a.card.card_builder.card_signature import JWKS_PATH
-from agentfn.a2a.cors import with_cors
-from agentfn.a2a.file_links import agent_address
-from agentfn.a2a.request_handler import AgentRequests
+from agentfn.a2a.cors import add_cors
+from agentfn.a2a.file_links import base_url_var
+from agentfn.a2a.request_handler import AgentRequestHandler
 from agentfn.a2a.wire.protocol_middleware.protocol_middleware import Wire
 from agentfn.a2a.wire.protocol_middleware.v0_3_routes import old_routes
 from agentfn.agent import Agent
-from agentfn.auth.authenticator import Door, Refused
+from agentfn.auth.authenticator import Authenticator, AuthenticationError
 from agentfn.errors import AgentfnError
 from agentfn.settings import Settings
 from agentfn.telemetry import logger
 
-OLD_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
+LEGACY_CARD_PATH = "/.well-known/agent.json"  # of protocol 0.2, still asked for
 HEALTH_PATHS = ("/health", "/healthz")
 MCP_PATH = "/mcp"
-LONGEST_HEAD = 16 * 1024  # characters of all headers; API Gateway lets 10,240 bytes through
-PUBLIC = frozenset({AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH, JWKS_PATH, *HEALTH_PATHS})
+MAX_HEADER_CHARS = 16 * 1024  # characters of all headers; API Gateway lets 10,240 bytes through
+PUBLIC_PATHS = frozenset({AGENT_CARD_WELL_KNOWN_PATH, LEGACY_CARD_PATH, JWKS_PATH, *HEALTH_PATHS})
 
 
-class CallContexts(DefaultServerCallContextBuilder):
+class CallContextBuilder(DefaultServerCallContextBuilder):
     """What the request handler is told of a request: who sent it, and how long Lambda gives it."""
 
     def build(self, request: Request) -> ServerCallContext:
@@ -50,81 +50,81 @@ class CallContexts(DefaultServerCallContextBuilder):
         return caller
 
 
-class Guard:
+class AuthenticationMiddleware:
     """Lets a request through that is public or whose caller is known; refuses one that is too large.
 
     `max_body` is in bytes.
     """
 
-    def __init__(self, app: ASGIApp, door: Door, max_body: int) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator, max_body_bytes: int) -> None:
         self._app = app
-        self._door = door
-        self._max_body = max_body
+        self._authenticator = authenticator
+        self._max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = await self._refusal(scope, headers)
+        refusal = await self._reject(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        agent_address.set(scope["aws.event"]["agentfn.address"])
+        base_url_var.set(scope["aws.event"]["agentfn.address"])
         await self._app(scope, receive, send)
 
-    async def _refusal(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
-        if (length := sum(len(name) + len(value) for name, value in headers.items())) > LONGEST_HEAD:
-            return JSONResponse({"error": f"The headers have {length:,} characters; {LONGEST_HEAD:,} are allowed"}, 431)
-        if scope["path"] in PUBLIC and scope["method"] in ("GET", "HEAD"):
+    async def _reject(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
+        if (length := sum(len(name) + len(value) for name, value in headers.items())) > MAX_HEADER_CHARS:
+            return JSONResponse({"error": f"The headers have {length:,} characters; {MAX_HEADER_CHARS:,} are allowed"}, 431)
+        if scope["path"] in PUBLIC_PATHS and scope["method"] in ("GET", "HEAD"):
             return None
         try:
-            caller = await self._door.identify(headers, scope["aws.event"]["requestContext"])
-        except Refused as refused:
+            caller = await self._authenticator.authenticate(headers, scope["aws.event"]["requestContext"])
+        except AuthenticationError as refused:
             return JSONResponse({"error": str(refused)}, refused.status, {"WWW-Authenticate": refused.challenge})
         except (AgentfnError, BotoCoreError, ClientError):
             logger.exception("callers cannot be told apart")
             return JSONResponse({"error": "Callers cannot be checked at the moment; the agent's log says why."}, 503)
         if caller is None:
-            scheme = self._door.scheme
-            return JSONResponse({"error": scheme.advice}, 401, {"WWW-Authenticate": scheme.challenge})
+            scheme = self._authenticator.scheme
+            return JSONResponse({"error": scheme.instructions}, 401, {"WWW-Authenticate": scheme.challenge})
         scope["agentfn.auth.identity"] = caller
         size = len((scope["aws.event"].get("body") or "").encode())  # headers may say what they like
-        return _too_large(scope["path"], size, self._max_body) if size > self._max_body else None
+        return _body_too_large(scope["path"], size, self._max_body_bytes) if size > self._max_body_bytes else None
 
 
-def web_app(
+def create_app(
     agent: Agent,
-    requests: AgentRequests,
-    door: Door,
+    request_handler: AgentRequestHandler,
+    authenticator: Authenticator,
     settings: Settings,
-    cards: Cards,
-    tools: ASGIApp | None = None,
-    files: Iterable[Route] = (),
+    card_endpoint: Cards,
+    mcp_server: ASGIApp | None = None,
+    file_routes: Iterable[Route] = (),
 ) -> ASGIApp:
     """To be called with Lambda's context in `scope["aws.context"]`, and in `scope["aws.event"]` the event with the
     agent's public URL as `agentfn.address`. `tools` is the MCP server, `files` are the doors for files.
     """
     app = FastAPI(title=agent.name, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    contexts = CallContexts()
-    app.routes.extend(Route(path, cards.card) for path in (AGENT_CARD_WELL_KNOWN_PATH, OLD_CARD_PATH))
-    if cards.signed:
-        app.routes.append(Route(JWKS_PATH, cards.keys))
+    contexts = CallContextBuilder()
+    app.routes.extend(Route(path, card_endpoint.card) for path in (AGENT_CARD_WELL_KNOWN_PATH, LEGACY_CARD_PATH))
+    if card_endpoint.signed:
+        app.routes.append(Route(JWKS_PATH, card_endpoint.keys))
     app.routes.extend(Route(path, _health) for path in HEALTH_PATHS)
-    if tools is not None:
-        app.routes.append(Route(MCP_PATH, tools, methods=["POST"]))
-    app.routes.extend(files)
-    app.routes.extend(create_jsonrpc_routes(requests, "/", contexts, enable_v0_3_compat=True))
-    app.routes.extend(old_routes(requests, contexts))
-    app.routes.extend(create_rest_routes(requests, contexts, enable_v0_3_compat=True))
-    return with_cors(Guard(Wire(app, settings.streaming), door, settings.max_body_size), settings)
+    if mcp_server is not None:
+        app.routes.append(Route(MCP_PATH, mcp_server, methods=["POST"]))
+    app.routes.extend(file_routes)
+    app.routes.extend(create_jsonrpc_routes(request_handler, "/", contexts, enable_v0_3_compat=True))
+    app.routes.extend(old_routes(request_handler, contexts))
+    app.routes.extend(create_rest_routes(request_handler, contexts, enable_v0_3_compat=True))
+    return add_cors(AuthenticationMiddleware(Wire(app, settings.streaming), authenticator, settings.max_body_size), settings)
 
 
 async def _health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def _too_large(path: str, size: int, limit: int) -> JSONResponse:
+def _body_too_large(path: str, size: int, limit: int) -> JSONResponse:
     text = f"Payload too large: {size:,} bytes; {limit:,} are allowed"
     if path not in ("/", MCP_PATH):
         return JSONResponse({"error": {"code": 413, "status": "INVALID_ARGUMENT", "message": text}}, 413)

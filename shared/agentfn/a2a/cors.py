@@ -5,19 +5,19 @@ from starlette.types import ASGIApp
 
 from agentfn.settings import Settings
 
-METHODS = ("GET", "HEAD", "POST", "DELETE")
-READABLE = ("ETag", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Amzn-RequestId")  # for a page's script
+ALLOWED_METHODS = ("GET", "HEAD", "POST", "DELETE")
+EXPOSED_HEADERS = ("ETag", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Amzn-RequestId")  # for a page's script
 
 
-def with_cors(app: ASGIApp, settings: Settings) -> ASGIApp:
+def add_cors(app: ASGIApp, settings: Settings) -> ASGIApp:
     """Around everything else: a preflight carries no token, and a page must be able to read what an error says."""
     if not settings.origins:
         return app
     return CORSMiddleware(
         app,
         allow_origins=settings.origins,
-        allow_methods=METHODS,
+        allow_methods=ALLOWED_METHODS,
         allow_headers=("*",),
         allow_credentials=settings.cors_credentials,
-        expose_headers=READABLE,
+        expose_headers=EXPOSED_HEADERS,
     )

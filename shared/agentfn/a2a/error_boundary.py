@@ -8,7 +8,7 @@ from a2a.utils.errors import A2AError, InternalError
 from agentfn.telemetry import logger
 
 
-class shielded:  # noqa: N801 - reads as what it does
+class hide_internal_errors:  # noqa: N801 - reads as what it does
     """Lets the protocol's own errors through. Of any other the client gets a reference, and the log the rest."""
 
     def __init__(self, context: ServerCallContext) -> None:

@@ -12,40 +12,40 @@ from a2a.types import Part, Task
 from agentfn.files import Bucket
 from agentfn.runs.task_updates import OBJECT_SCHEME
 
-PATH = "/files/"
-ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{32})")
+FILES_PATH = "/files/"
+FILE_ID_PATTERN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{32})")
 
 # The agent's address as the caller knows it who is being answered; empty where nobody knows one.
-agent_address: ContextVar[str] = ContextVar("agent_address", default="")
+base_url_var: ContextVar[str] = ContextVar("agent_address", default="")
 
 
-def sign(task_id: str, parts: Iterable[Part], bucket: Bucket) -> None:
+def presign_parts(task_id: str, parts: Iterable[Part], bucket: Bucket) -> None:
     """Gives each part that refers to an object a link, when it dies, and the file's address as one of that task."""
     for part in parts:
         if not part.url.startswith(OBJECT_SCHEME):
             continue
         key = part.url.removeprefix(OBJECT_SCHEME)
-        link = bucket.sign(key)
+        link = bucket.presign_download(key)
         part.url = link.url
         part.metadata.update({"expires": f"{link.expires:%Y-%m-%dT%H:%M:%SZ}"})
-        if address := agent_address.get():
+        if address := base_url_var.get():
             file_id = f"{task_id}.{key.rsplit('/', 1)[-1]}"
-            part.metadata.update({"agentfn": {"file": f"{address}{PATH}{file_id}"}})
+            part.metadata.update({"agentfn": {"file": f"{address}{FILES_PATH}{file_id}"}})
 
 
-def read_id(text: str) -> tuple[str, str] | None:
+def parse_file_id(text: str) -> tuple[str, str] | None:
     """The ids of task and object; None for what is no id of a file."""
-    found = ID.fullmatch(text)
+    found = FILE_ID_PATTERN.fullmatch(text)
     return (found[1], found[2]) if found else None
 
 
-def key_of(task: Task, object_id: str) -> str | None:
+def find_object_key(task: Task, object_id: str) -> str | None:
     """The key of a file that the task shows its caller. What is kept for the model alone is in no part."""
-    keys = (part.url.removeprefix(OBJECT_SCHEME) for part in parts_of(task) if part.url.startswith(OBJECT_SCHEME))
+    keys = (part.url.removeprefix(OBJECT_SCHEME) for part in task_parts(task) if part.url.startswith(OBJECT_SCHEME))
     return next((key for key in keys if key.rsplit("/", 1)[-1] == object_id), None)
 
 
-def parts_of(task: Task) -> Iterable[Part]:
+def task_parts(task: Task) -> Iterable[Part]:
     for artifact in task.artifacts:
         yield from artifact.parts
     for message in task.history:

@@ -6,36 +6,36 @@ from a2a.server.events.event_queue import Event
 from a2a.types import Message, StreamResponse, Task, TaskArtifactUpdateEvent
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.a2a.file_links import parts_of, sign
+from agentfn.a2a.file_links import task_parts, presign_parts
 from agentfn.files import Bucket
-from agentfn.store.task_events import payload_of
+from agentfn.store.task_events import event_payload
 
-LARGEST = 4_000_000  # bytes of a task in an answer; Lambda's may have 6 MB, of JSON
+MAX_RESPONSE_BYTES = 4_000_000  # bytes of a task in an answer; Lambda's may have 6 MB, of JSON
 
 
-def signed(task: Task, bucket: Bucket) -> Task:
+def presign_task(task: Task, bucket: Bucket) -> Task:
     """A copy in which every reference to an object is a link, signed now. Of a history that no answer holds it has the
     newest.
     """
     shown = Task()
     shown.CopyFrom(task)
-    while shown.history and shown.ByteSize() > LARGEST:
+    while shown.history and shown.ByteSize() > MAX_RESPONSE_BYTES:
         del shown.history[0]
-    sign(shown.id, parts_of(shown), bucket)
+    presign_parts(shown.id, task_parts(shown), bucket)
     return shown
 
 
-def bare_message(task: Task) -> Message | None:
+def message_reply(task: Task) -> Message | None:
     """What an executor answered that wanted no task; None where it wanted one."""
     summary: Any = MessageToDict(task.metadata).get("agentfn", {}) if task.HasField("metadata") else {}
     return task.status.message if summary.get("reply") == "message" else None
 
 
-def signed_event(told: StreamResponse, bucket: Bucket) -> Event:
+def presign_event(response: StreamResponse, bucket: Bucket) -> Event:
     """What a stream tells, with living links."""
-    event: Event = payload_of(told)
+    event: Event = event_payload(response)
     if isinstance(event, Task):
-        return signed(event, bucket)
+        return presign_task(event, bucket)
     if isinstance(event, TaskArtifactUpdateEvent):
-        sign(event.task_id, event.artifact.parts, bucket)
+        presign_parts(event.task_id, event.artifact.parts, bucket)
     return event

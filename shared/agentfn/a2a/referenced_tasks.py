@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from a2a.types import Message
 from a2a.utils.errors import InvalidParamsError
 
-from agentfn.a2a.inbound_message import LONGEST_ID
+from agentfn.a2a.inbound_message import MAX_ID_CHARS
 from agentfn.runs.context_memory import RelatedTasks, find_related_tasks
 from agentfn.runs.runner import Runner
 
-MOST_REFERENCES = 10
-NO_TASK = "reference_task_ids: there is no such task: {id}"
+MAX_REFERENCE_COUNT = 10
+REFERENCE_NOT_FOUND = "reference_task_ids: there is no such task: {id}"
 
 
-async def recalled(runner: Runner, owner: str, message: Message) -> RelatedTasks:
+async def load_related_tasks(runner: Runner, owner: str, message: Message) -> RelatedTasks:
     """The tasks that it refers to, and where it begins a new one, those of its conversation. An executor gets none.
 
     Raises InvalidParamsError for a reference that leads to nothing, or to another caller's task: both read the same.
     """
-    _check(message.reference_task_ids)
+    _check_reference_ids(message.reference_task_ids)
     if runner.engine is not None:
         return RelatedTasks()
     context_id = message.context_id if runner.settings.memory_chars and not message.task_id else ""
@@ -28,15 +28,15 @@ async def recalled(runner: Runner, owner: str, message: Message) -> RelatedTasks
     found = {head.task.id for head in earlier.referenced}
     for task_id in referred:
         if task_id not in found:
-            raise InvalidParamsError(NO_TASK.format(id=task_id))
+            raise InvalidParamsError(REFERENCE_NOT_FOUND.format(id=task_id))
     return earlier
 
 
-def _check(ids: Sequence[str]) -> None:
-    if len(ids) > MOST_REFERENCES:
-        raise InvalidParamsError(f"reference_task_ids has {len(ids)} ids; {MOST_REFERENCES} are allowed")
+def _check_reference_ids(ids: Sequence[str]) -> None:
+    if len(ids) > MAX_REFERENCE_COUNT:
+        raise InvalidParamsError(f"reference_task_ids has {len(ids)} ids; {MAX_REFERENCE_COUNT} are allowed")
     for task_id in ids:
-        if len(task_id) > LONGEST_ID:
+        if len(task_id) > MAX_ID_CHARS:
             raise InvalidParamsError(
-                f"reference_task_ids has an id of {len(task_id)} characters; {LONGEST_ID} are allowed"
+                f"reference_task_ids has an id of {len(task_id)} characters; {MAX_ID_CHARS} are allowed"
             )

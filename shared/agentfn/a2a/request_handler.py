@@ -41,78 +41,78 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
 from agentfn.a2a.card.card_builder.card_endpoint import Cards
-from agentfn.a2a.error_boundary import shielded
-from agentfn.a2a.inbound_message import LONGEST_ID, read_message
-from agentfn.a2a.media_types import check_answer
-from agentfn.a2a.outbound_task import bare_message, signed
-from agentfn.a2a.push.push_configs import Pushing, speaks_old
-from agentfn.a2a.send_message import Sending
-from agentfn.a2a.task_streams import NO_STREAMS, Streaming
+from agentfn.a2a.error_boundary import hide_internal_errors
+from agentfn.a2a.inbound_message import MAX_ID_CHARS, parse_message
+from agentfn.a2a.media_types import check_accepted_types
+from agentfn.a2a.outbound_task import message_reply, presign_task
+from agentfn.a2a.push.push_configs import PushConfigService, is_v0_3
+from agentfn.a2a.send_message import SendMessage
+from agentfn.a2a.task_streams import STREAMING_UNSUPPORTED, TaskStreams
 from agentfn.a2a.wire.protocol_middleware.v0_3 import without_history
 from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError
-from agentfn.files import Uploads
+from agentfn.files import UploadStore
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import with_status
-from agentfn.store import Head, Listing
-from agentfn.store.push_store import Push
+from agentfn.store import TaskRecord, TaskLister
+from agentfn.store.push_store import PushSubscription
 from agentfn.store.task_events import status_event
 
 
-class AgentRequests(RequestHandler):
+class AgentRequestHandler(RequestHandler):
     """`pushing` is None where the agent sends no push notifications."""
 
-    def __init__(self, runner: Runner, cards: Cards, pushing: Pushing | None = None) -> None:
+    def __init__(self, runner: Runner, card_endpoint: Cards, push_configs: PushConfigService | None = None) -> None:
         self._runner = runner
-        self._cards = cards
+        self._card_endpoint = card_endpoint
         self._tasks = runner.tasks
-        self._push = pushing
-        self.streaming = Streaming(runner)
+        self._push_configs = push_configs
+        self.task_streams = TaskStreams(runner)
 
     @validate_request_params
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
         """Answers at once where `return_immediately` says so, else when the task ends, waits, or time is up."""
-        async with shielded(context):
-            head = await self._accepted(params, context)
-            return bare_message(head.task) or self._shown(head.task, params.configuration)
+        async with hide_internal_errors(context):
+            head = await self._accept_message(params, context)
+            return message_reply(head.task) or self._to_response(head.task, params.configuration)
 
     @validate_request_params
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
-        async with shielded(context):
+        async with hide_internal_errors(context):
             validate_history_length(params)
             without_history(params, context)
-            head = await self._head(context, params.id)
-            task = self._shown(head.task, params)
-            if head.pushes and self._push is not None:
-                task.metadata.update({"agentfn": await self._push.told(head)})
+            head = await self._read_task(context, params.id)
+            task = self._to_response(head.task, params)
+            if head.pushes and self._push_configs is not None:
+                task.metadata.update({"agentfn": await self._push_configs.delivery_metadata(head)})
             return task
 
     @validate_request_params
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
-        async with shielded(context):
+        async with hide_internal_errors(context):
             validate_history_length(params)
             if params.HasField("page_size"):
                 validate_page_size(params.page_size)
-            if len(params.context_id) > LONGEST_ID:
+            if len(params.context_id) > MAX_ID_CHARS:
                 raise InvalidParamsError(
-                    f"context_id has {len(params.context_id):,} characters; {LONGEST_ID} are allowed"
+                    f"context_id has {len(params.context_id):,} characters; {MAX_ID_CHARS} are allowed"
                 )
 
             def listed(task: Task) -> Task:
-                shown = self._shown(task, params)
+                shown = self._to_response(task, params)
                 if not params.include_artifacts:
                     shown.ClearField("artifacts")
                 return shown
 
-            return await Listing(self._tasks).page(params, context.user.user_name, listed)
+            return await TaskLister(self._tasks).list_page(params, context.user.user_name, listed)
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
         """A write like any other: the run that holds the task, wherever it is, sees it and stops."""
-        async with shielded(context):
+        async with hide_internal_errors(context):
             while True:
-                head = await self._head(context, params.id)
-                if head.terminal:
+                head = await self._read_task(context, params.id)
+                if head.is_terminal:
                     state = TaskState.Name(head.task.status.state)
                     raise TaskNotCancelableError(f"Task cannot be canceled - current state: {state}")
                 task = with_status(head.task, TaskState.TASK_STATE_CANCELED, "Canceled at the caller's request.")
@@ -120,127 +120,127 @@ class AgentRequests(RequestHandler):
                     saved = await self._tasks.save(head, task=task, events=[status_event(task)], held=False)
                 except ConflictError:
                     continue
-                return self._shown(saved.task)
+                return self._to_response(saved.task)
 
     @validate_request_params
     async def on_message_send_stream(
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
         """The task first, then its events, while this invocation works on it."""
-        self._check_streams()
-        async with shielded(context):
-            head = await self._accepted(params, context, self.streaming)
-        async for event in self._followed(head, context, params.configuration):
+        self._require_streaming()
+        async with hide_internal_errors(context):
+            head = await self._accept_message(params, context, self.task_streams)
+        async for event in self._follow_task(head, context, params.configuration):
             yield event
 
     @validate_request_params
     async def on_subscribe_to_task(
         self, params: SubscribeToTaskRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event]:
-        self._check_streams()
-        async with shielded(context):
-            head = await self._head(context, params.id)
-        if head.terminal:
+        self._require_streaming()
+        async with hide_internal_errors(context):
+            head = await self._read_task(context, params.id)
+        if head.is_terminal:
             raise UnsupportedOperationError(f"task {head.task.id} has ended: there is nothing to wait for; get it")
-        async for event in self._followed(head, context, None):
+        async for event in self._follow_task(head, context, None):
             yield event
 
     @validate_request_params
     async def on_create_task_push_notification_config(
         self, params: TaskPushNotificationConfig, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        async with shielded(context):
-            pushing = self._pushing()
-            return await pushing.set(await self._head(context, params.task_id), params, context)
+        async with hide_internal_errors(context):
+            pushing = self._require_push()
+            return await pushing.set(await self._read_task(context, params.task_id), params, context)
 
     async def on_get_task_push_notification_config(
         self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> TaskPushNotificationConfig:
-        if not speaks_old(context):  # an old client may leave the id out
+        if not is_v0_3(context):  # an old client may leave the id out
             validate_proto_required_fields(params)
-        async with shielded(context):
-            pushing = self._pushing()
-            return await pushing.get(await self._head(context, params.task_id), params.id)
+        async with hide_internal_errors(context):
+            pushing = self._require_push()
+            return await pushing.get(await self._read_task(context, params.task_id), params.id)
 
     @validate_request_params
     async def on_list_task_push_notification_configs(
         self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
     ) -> ListTaskPushNotificationConfigsResponse:
-        async with shielded(context):
-            pushing = self._pushing()
-            configs = await pushing.list(await self._head(context, params.task_id))
+        async with hide_internal_errors(context):
+            pushing = self._require_push()
+            configs = await pushing.list(await self._read_task(context, params.task_id))
             return ListTaskPushNotificationConfigsResponse(configs=configs)
 
     @validate_request_params
     async def on_delete_task_push_notification_config(
         self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
     ) -> None:
-        async with shielded(context):
-            pushing = self._pushing()
-            await pushing.delete(await self._head(context, params.task_id), params.id)
+        async with hide_internal_errors(context):
+            pushing = self._require_push()
+            await pushing.delete(await self._read_task(context, params.task_id), params.id)
 
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
         """Old clients get it unsigned: a signature is over the layout of 1.0."""
-        async with shielded(context):
-            if not self._cards.has_extended:
-                missing = ExtendedAgentCardNotConfiguredError if speaks_old(context) else UnsupportedOperationError
+        async with hide_internal_errors(context):
+            if not self._card_endpoint.has_extended:
+                missing = ExtendedAgentCardNotConfiguredError if is_v0_3(context) else UnsupportedOperationError
                 raise missing("this agent has no extended card: its public one says all")
-            return await self._cards.extended(context.state["address"], signed=not speaks_old(context))
+            return await self._card_endpoint.extended(context.state["address"], signed=not is_v0_3(context))
 
-    async def _accepted(
-        self, params: SendMessageRequest, context: ServerCallContext, listener: Streaming | None = None
-    ) -> Head:
+    async def _accept_message(
+        self, params: SendMessageRequest, context: ServerCallContext, listener: TaskStreams | None = None
+    ) -> TaskRecord:
         validate_history_length(params.configuration)
         without_history(params.configuration, context)
-        check_answer(params.configuration.accepted_output_modes, self._runner.agent.output_modes)
+        check_accepted_types(params.configuration.accepted_output_modes, self._runner.agent.output_modes)
         wait = listener is not None or not params.configuration.return_immediately
         owner, lambda_context = context.user.user_name, context.state["lambda"]
         # Its time runs from here on: files may have to be fetched first.
-        sending = Sending(self._runner, owner, lambda_context, wait=wait, listener=listener)
+        sending = SendMessage(self._runner, owner, lambda_context, wait=wait, task_streams=listener)
         key = context.state["headers"].get("idempotency-key", "").strip()
         agent, settings = self._runner.agent, self._runner.settings
-        incoming = read_message(params.message, agent, settings, key)
-        if incoming.far and (head := await sending.again(incoming)):
+        incoming = parse_message(params.message, agent, settings, key)
+        if incoming.has_remote_files and (head := await sending.find_duplicate(incoming)):
             return head
-        incoming = await incoming.read(agent, settings, Uploads(self._runner.bucket, agent.name, owner))
-        push = await self._wanted(params, context)
+        incoming = await incoming.load_files(agent, settings, UploadStore(self._runner.bucket, agent.name, owner))
+        push = await self._requested_subscription(params, context)
         if not params.message.task_id:
             return await sending.start(incoming, push)
         if push is not None:
-            await self._pushing().set(await self._head(context, params.message.task_id), push.config, context)
+            await self._require_push().set(await self._read_task(context, params.message.task_id), push.config, context)
         return await sending.follow_up(incoming)
 
-    async def _wanted(self, params: SendMessageRequest, context: ServerCallContext) -> Push | None:
+    async def _requested_subscription(self, params: SendMessageRequest, context: ServerCallContext) -> PushSubscription | None:
         """The push configuration that comes with a message, checked."""
         if not params.configuration.HasField("task_push_notification_config"):
             return None
-        config = await self._pushing().checked(params.configuration.task_push_notification_config, "")
-        return Push(config, speaks_old(context), address=context.state["address"])
+        config = await self._require_push().validate(params.configuration.task_push_notification_config, "")
+        return PushSubscription(config, is_v0_3(context), agent_url=context.state["address"])
 
-    async def _followed(self, head: Head, context: ServerCallContext, config: Any) -> AsyncGenerator[Event]:
+    async def _follow_task(self, head: TaskRecord, context: ServerCallContext, config: Any) -> AsyncGenerator[Event]:
         deadline = Deadline.from_lambda_context(
             context.state["lambda"], reserve_seconds=self._runner.settings.reserve_seconds
         )
-        async with shielded(context), contextlib.aclosing(self.streaming.follow(head, deadline)) as events:
+        async with hide_internal_errors(context), contextlib.aclosing(self.task_streams.follow(head, deadline)) as events:
             async for event in events:
                 yield apply_history_length(event, config) if isinstance(event, Task) else event
 
-    def _pushing(self) -> Pushing:
-        if self._push is None:
+    def _require_push(self) -> PushConfigService:
+        if self._push_configs is None:
             raise PushNotificationNotSupportedError
-        return self._push
+        return self._push_configs
 
-    def _check_streams(self) -> None:
+    def _require_streaming(self) -> None:
         if not self._runner.settings.streaming:
-            raise UnsupportedOperationError(NO_STREAMS)
+            raise UnsupportedOperationError(STREAMING_UNSUPPORTED)
 
-    async def _head(self, context: ServerCallContext, task_id: str) -> Head:
+    async def _read_task(self, context: ServerCallContext, task_id: str) -> TaskRecord:
         head = await self._tasks.read(context.user.user_name, task_id)
         if head is None:
             raise TaskNotFoundError
         return head
 
-    def _shown(self, task: Task, config: Any = None) -> Task:
-        return apply_history_length(signed(task, self._runner.bucket), config)
+    def _to_response(self, task: Task, config: Any = None) -> Task:
+        return apply_history_length(presign_task(task, self._runner.bucket), config)

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agentfn.auth.identity import ANYONE, Caller
+from agentfn.auth.identity import ANONYMOUS_ID, Principal
 from agentfn.errors import AgentfnError
 
 REALM = 'realm="agentfn"'
-NOWHERE: Mapping[str, Any] = {}
+EMPTY_CONTEXT: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
-class Scheme:
+class AuthScheme:
     """How callers prove who they are, for the card and for those who did not.
 
     `challenge` is the value of WWW-Authenticate, `advice` what a person is told. `discovery` is the address of an
@@ -21,12 +21,12 @@ class Scheme:
 
     name: str
     challenge: str = ""
-    advice: str = ""
-    discovery: str = ""
+    instructions: str = ""
+    discovery_url: str = ""
     scopes: tuple[str, ...] = ()
 
 
-class Refused(AgentfnError):  # noqa: N818 - it reads as a state, like the HTTP status it stands for
+class AuthenticationError(AgentfnError):  # noqa: N818 - it reads as a state, like the HTTP status it stands for
     """A proof that does not hold, with the HTTP `status` and the value of WWW-Authenticate that say so."""
 
     def __init__(self, text: str, challenge: str, status: int = 401) -> None:
@@ -35,13 +35,13 @@ class Refused(AgentfnError):  # noqa: N818 - it reads as a state, like the HTTP 
         self.status = status
 
 
-class Door(Protocol):
+class Authenticator(Protocol):
     """Who comes in. Identities are those that API Gateway, or a check of our own, established."""
 
     @property
-    def scheme(self) -> Scheme: ...
+    def scheme(self) -> AuthScheme: ...
 
-    async def identify(self, headers: Mapping[str, str], context: Mapping[str, Any] = NOWHERE) -> Caller | None:
+    async def authenticate(self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT) -> Principal | None:
         """The caller; None for one who gives no proof, or none that is known. Names of headers are in lower case;
         `context` is the event's `requestContext`, which API Gateway writes and no client can.
 
@@ -49,13 +49,13 @@ class Door(Protocol):
         """
 
 
-class OpenDoor:
+class AnonymousAuthenticator:
     """AGENTFN_AUTH=none."""
 
-    scheme = Scheme("none")
+    scheme = AuthScheme("none")
 
-    async def identify(self, headers: Mapping[str, str], context: Mapping[str, Any] = NOWHERE) -> Caller | None:
-        return Caller(ANYONE)
+    async def authenticate(self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT) -> Principal | None:
+        return Principal(ANONYMOUS_ID)
 
 
 def bearer_token(headers: Mapping[str, str]) -> str | None:

@@ -6,57 +6,57 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentfn.agent import Agent
-from agentfn.cli.download import check_output
+from agentfn.cli.download import check_output_folder
 from agentfn.cli.logs import readable_logs
-from agentfn.cli.send import Outcome, compose, send
-from agentfn.cli.terminal import Show, Stop, command
+from agentfn.cli.send import SendResult, compose_message, send_message
+from agentfn.cli.terminal import PrintLine, CliError, command_name
 
-DEMO = "demo"  # the name of an agent's own model that needs no provider
-REAL = "AGENT_MODEL=anthropic/claude-sonnet-4-5 AGENT_MODEL_API_KEY=..."
-LOG = "agent.log"
+DEMO_MODEL = "demo"  # the name of an agent's own model that needs no provider
+REAL_MODEL_EXAMPLE = "AGENT_MODEL=anthropic/claude-sonnet-4-5 AGENT_MODEL_API_KEY=..."
+LOG_FILE_NAME = "agent.log"
 
 
-def demo(
-    folder: Path, files: Sequence[Path], question: str, output: Path, show: Show, *, environment: Mapping[str, str]
-) -> Outcome:
+def run_demo(
+    folder: Path, files: Sequence[Path], question: str, output: Path, show: PrintLine, *, environment: Mapping[str, str]
+) -> SendResult:
     from agentfn.local.local_agent import LocalAgent
 
-    compose(question, files)  # a wrong file is told before anything starts
-    check_output(output)
-    model = {**os.environ, **environment}.get("AGENT_MODEL") or DEMO
+    compose_message(question, files)  # a wrong file is told before anything starts
+    check_output_folder(output)
+    model = {**os.environ, **environment}.get("AGENT_MODEL") or DEMO_MODEL
     local = LocalAgent(folder, environment={**environment, "AGENT_MODEL": model})
     output.mkdir(parents=True, exist_ok=True)
     show("Starting the agent and its AWS (table, bucket, queue), all in this process ...")
-    with readable_logs(logging.ERROR, file=output / LOG, short=True), local:
-        _tell_model(model, local.agent, show)
+    with readable_logs(logging.ERROR, file=output / LOG_FILE_NAME, short=True), local:
+        _print_model(model, local.agent, show)
         show(f"\n> {question}")
         for file in files:
             show(f"  with {file}")
         show("")
-        outcome = send(local.url, local.token, question, files, output, show)
-    _tell_next(outcome, folder, output, model, show)
+        outcome = send_message(local.url, local.token, question, files, output, show)
+    _print_next_steps(outcome, folder, output, model, show)
     return outcome
 
 
-def _tell_model(model: str, agent: Agent, show: Show) -> None:
-    if model != DEMO:
+def _print_model(model: str, agent: Agent, show: PrintLine) -> None:
+    if model != DEMO_MODEL:
         show(f"Its model is {model}.")
         return
-    if DEMO not in agent.models:
-        raise Stop(f"agent {agent.name} has no demo model of its own; set a real one: {REAL}", 2)
-    show(f"Its model is `{DEMO}`: rules, not a language model. For a real one set {REAL}")
+    if DEMO_MODEL not in agent.models:
+        raise CliError(f"agent {agent.name} has no demo model of its own; set a real one: {REAL_MODEL_EXAMPLE}", 2)
+    show(f"Its model is `{DEMO_MODEL}`: rules, not a language model. For a real one set {REAL_MODEL_EXAMPLE}")
 
 
-def _tell_next(outcome: Outcome, folder: Path, output: Path, model: str, show: Show) -> None:
-    show(f"\nThe agent's log is {output / LOG}.")
+def _print_next_steps(outcome: SendResult, folder: Path, output: Path, model: str, show: PrintLine) -> None:
+    show(f"\nThe agent's log is {output / LOG_FILE_NAME}.")
     if outcome.state != "completed":
-        show(f"The demo is over, and its task with it. To talk to the agent: {command()} dev {folder}")
+        show(f"The demo is over, and its task with it. To talk to the agent: {command_name()} dev {folder}")
         return
     show("What next:")
-    for saved in outcome.saved:
+    for saved in outcome.saved_files:
         if saved.path.suffix == ".html" and not saved.error:
             show(f"  open {saved.path}")
-    if model == DEMO:
+    if model == DEMO_MODEL:
         show("  set a real model as above, and run this again")
-    show(f"  {command()} dev {folder}   keeps the agent running for questions of your own")
+    show(f"  {command_name()} dev {folder}   keeps the agent running for questions of your own")
     show("  make build && .venv-sam/bin/sam deploy --guided   puts it on AWS; the README has the steps")

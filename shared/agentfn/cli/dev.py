@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentfn.cli.logs import readable_logs
-from agentfn.cli.terminal import Show, command
+from agentfn.cli.terminal import PrintLine, command_name
 
 
-def dev(folder: Path, show: Show, *, environment: Mapping[str, str], port: int = 0, seconds: float = 900.0) -> int:
+def run_dev(folder: Path, show: PrintLine, *, environment: Mapping[str, str], port: int = 0, seconds: float = 900.0) -> int:
     from agentfn.local.local_agent import LocalAgent
 
     local = LocalAgent(folder, environment=environment, port=port, seconds=seconds)
@@ -21,7 +21,7 @@ def dev(folder: Path, show: Show, *, environment: Mapping[str, str], port: int =
         show(f"Its card: {local.url}/.well-known/agent-card.json")
         show("Its AWS is in this process: what it stores is gone when it stops. To ask it something:\n")
         show(f"  export AGENTFN_TOKEN={local.token}")
-        show(f'  {command()} send {local.url} "your question" --file table.csv\n')
+        show(f'  {command_name()} send {local.url} "your question" --file table.csv\n')
         show("Ctrl-C stops it.")
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()

@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "service", "taskName"}
+STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "service", "taskName"}
 
 
-class Readable(logging.Formatter):
+class ReadableFormatter(logging.Formatter):
     """`12:00:01 INFO run started  run=1 task_id=...`. Where `short`, without time and traceback."""
 
     def __init__(self, short: bool) -> None:
@@ -20,7 +20,7 @@ class Readable(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         if self._short:
             record = logging.makeLogRecord(vars(record) | {"exc_info": None, "exc_text": None, "stack_info": None})
-        extra = "  ".join(f"{name}={value}" for name, value in vars(record).items() if name not in USUAL)
+        extra = "  ".join(f"{name}={value}" for name, value in vars(record).items() if name not in STANDARD_ATTRIBUTES)
         head, line, rest = super().format(record).partition("\n")
         return f"{head}  {extra}".rstrip() + line + rest
 
@@ -32,11 +32,11 @@ def readable_logs(level: int, *, file: Path | None = None, short: bool = False) 
     with ExitStack() as stack:
         screen = logging.StreamHandler(sys.stderr)
         screen.setLevel(level)
-        screen.setFormatter(Readable(short))
+        screen.setFormatter(ReadableFormatter(short))
         handlers: list[logging.Handler] = [screen]
         if file is not None:
             written = logging.FileHandler(file, mode="w", encoding="utf-8")
-            written.setFormatter(Readable(short=False))
+            written.setFormatter(ReadableFormatter(short=False))
             stack.callback(written.close)
             handlers.append(written)
         stack.enter_context(patch.object(log, "handlers", handlers))

@@ -7,58 +7,58 @@ from typing import Any
 import httpx
 from a2a.types import Message, Part
 
-from agentfn.cli.client import is_near, no_entry, unreachable
-from agentfn.cli.terminal import Show, Stop, harmless
+from agentfn.cli.client import is_loopback, unauthorized_text, unreachable_text
+from agentfn.cli.terminal import PrintLine, CliError, strip_control_chars
 
-HERE = "here:"  # scheme of a part whose file is still on this machine; its path follows
-TIMEOUT = httpx.Timeout(60.0, connect=10.0)
-
-
-def is_here(part: Part) -> bool:
-    return part.url.startswith(HERE)
+LOCAL_FILE_SCHEME = "here:"  # scheme of a part whose file is still on this machine; its path follows
+UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 
 
-async def upload_all(message: Message, url: str, token: str, show: Show) -> Message:
+def is_local_file(part: Part) -> bool:
+    return part.url.startswith(LOCAL_FILE_SCHEME)
+
+
+async def upload_files(message: Message, url: str, token: str, show: PrintLine) -> Message:
     """The message with its files where the agent at `url` finds them. Raises Stop."""
     sent = Message()
     sent.CopyFrom(message)
-    for part in filter(is_here, sent.parts):
-        path = Path(part.url.removeprefix(HERE))
+    for part in filter(is_local_file, sent.parts):
+        path = Path(part.url.removeprefix(LOCAL_FILE_SCHEME))
         try:
-            part.url = await _upload(path, part, url, token)
+            part.url = await _upload_file(path, part, url, token)
         except httpx.RequestError as error:
-            raise Stop(unreachable(str(error.request.url.copy_with(query=None)), error)) from error
+            raise CliError(unreachable_text(str(error.request.url.copy_with(query=None)), error)) from error
         except OSError as error:
-            raise Stop(f"the file {path} cannot be read: {error.strerror}", 2) from None
-        show(f"{harmless(part.filename)} is uploaded")
+            raise CliError(f"the file {path} cannot be read: {error.strerror}", 2) from None
+        show(f"{strip_control_chars(part.filename)} is uploaded")
     return sent
 
 
-async def _upload(path: Path, part: Part, url: str, token: str) -> str:
+async def _upload_file(path: Path, part: Part, url: str, token: str) -> str:
     """The address by which a message refers to it. The token goes to the agent, and not to where the file goes."""
     size = (await asyncio.to_thread(path.stat)).st_size
     wanted = {"name": part.filename, "mediaType": part.media_type, "size": size}
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with httpx.AsyncClient(timeout=TIMEOUT, trust_env=not is_near(url)) as http:
-        offer = _offer(await http.post(f"{url.rstrip('/')}/uploads", json=wanted, headers=headers), path)
-    async with httpx.AsyncClient(timeout=TIMEOUT, trust_env=not is_near(offer["url"])) as http:
+    async with httpx.AsyncClient(timeout=UPLOAD_TIMEOUT, trust_env=not is_loopback(url)) as http:
+        offer = _read_upload_offer(await http.post(f"{url.rstrip('/')}/uploads", json=wanted, headers=headers), path)
+    async with httpx.AsyncClient(timeout=UPLOAD_TIMEOUT, trust_env=not is_loopback(offer["url"])) as http:
         with path.open("rb") as file:
             answer = await http.post(offer["url"], data=offer["fields"], files={"file": (path.name, file)})
     if answer.is_error:
-        raise Stop(f"the file {path} was not taken where the agent wants it: HTTP {answer.status_code}")
+        raise CliError(f"the file {path} was not taken where the agent wants it: HTTP {answer.status_code}")
     return str(offer["part"]["url"])
 
 
-def _offer(answer: httpx.Response, path: Path) -> dict[str, Any]:
+def _read_upload_offer(answer: httpx.Response, path: Path) -> dict[str, Any]:
     status = answer.status_code
     if status in (401, 403):
-        raise Stop(no_entry(status))
+        raise CliError(unauthorized_text(status))
     try:
         shape: dict[str, Any] = answer.json()
         if status == 201:
             httpx.URL(shape["url"]), dict(shape["fields"]), shape["part"]["url"]
             return shape
-        said = f": {harmless(str(shape['error']))}"
+        said = f": {strip_control_chars(str(shape['error']))}"
     except (ValueError, KeyError, TypeError, httpx.InvalidURL):
         said = ""
-    raise Stop(f"the agent takes no upload of {path} (HTTP {status}{said}); about 4.4 MB of files fit into a message")
+    raise CliError(f"the agent takes no upload of {path} (HTTP {status}{said}); about 4.4 MB of files fit into a message")

@@ -7,44 +7,44 @@ from typing import Any
 
 Event = dict[str, Any]
 
-HOST = re.compile(r"[\w.-]+(:\d{1,5})?", re.ASCII)
-NO_JSON = "not base64 and not text"  # a body that fails as what it is: a parse error, whatever the route
+HOST_PATTERN = re.compile(r"[\w.-]+(:\d{1,5})?", re.ASCII)
+INVALID_JSON = "not base64 and not text"  # a body that fails as what it is: a parse error, whatever the route
 
 
-def is_http(event: Event) -> bool:
+def is_api_gateway_event(event: Event) -> bool:
     return "requestContext" in event and ("resource" in event or "version" in event)
 
 
-def is_queue(event: Event) -> bool:
+def is_sqs_event(event: Event) -> bool:
     records = event.get("Records")
     first = records[0] if isinstance(records, list) and records else None
     return isinstance(first, dict) and first.get("eventSource") == "aws:sqs"
 
 
-def is_sweep(event: Event) -> bool:
+def is_schedule_event(event: Event) -> bool:
     """The schedule's input, as infra/agent.yaml has it."""
     return event.get("agentfn") == "sweep"
 
 
-def settled(event: Event, base_path: str) -> Event:
+def normalize_event(event: Event, base_path: str) -> Event:
     """The event with the agent's own path, without stage and base path and trailing slash, and a body that is text.
 
     A REST API leaves the stage out of the path, an HTTP API puts it in; a base path mapping stays in both.
     """
-    path = _own_path(event, base_path)
-    settled = {**event, **_readable_headers(event), **_text_body(event)}
+    path = _agent_path(event, base_path)
+    settled = {**event, **_drop_invalid_headers(event), **_decode_body(event)}
     if _is_v2(event):
         http = {**event["requestContext"]["http"], "path": path}
         return settled | {"rawPath": path, "requestContext": {**event["requestContext"], "http": http}}
     return settled | {"path": path}
 
 
-def address(event: Event, public_url: str | None, base_path: str) -> str:
+def base_url(event: Event, public_url: str | None, base_path: str) -> str:
     """The agent's URL as its callers know it: as configured, else from the domain and stage that were called."""
     if public_url:
         return public_url
     context = event["requestContext"]
-    domain = context.get("domainName") or _headers(event).get("host", "localhost")
+    domain = context.get("domainName") or _lowercase_headers(event).get("host", "localhost")
     own = ".execute-api." in domain  # the API's own domain, whose URLs have the stage in them
     stage = context.get("stage", "")
     prefix = f"/{stage}" if own and stage and stage != "$default" else ""
@@ -55,48 +55,48 @@ def _is_v2(event: Event) -> bool:
     return bool(event.get("version") == "2.0")
 
 
-def _own_path(event: Event, base_path: str) -> str:
+def _agent_path(event: Event, base_path: str) -> str:
     context = event["requestContext"]
     if _is_v2(event):
         path, stage = context["http"]["path"], context.get("stage", "")
-        path = _without(path, f"/{stage}") if stage and stage != "$default" else path
+        path = _strip_prefix(path, f"/{stage}") if stage and stage != "$default" else path
     else:
         path = event.get("path") or "/"
-    return _without(path, base_path).rstrip("/") or "/"
+    return _strip_prefix(path, base_path).rstrip("/") or "/"
 
 
-def _without(path: str, prefix: str) -> str:
+def _strip_prefix(path: str, prefix: str) -> str:
     return path[len(prefix) :] if prefix and (path == prefix or path.startswith(prefix + "/")) else path
 
 
-def _text_body(event: Event) -> Event:
+def _decode_body(event: Event) -> Event:
     if not event.get("isBase64Encoded"):
         return {}
     try:
         text = base64.b64decode(event.get("body") or "", validate=True).decode()
     except (binascii.Error, ValueError):  # UnicodeDecodeError is a ValueError
-        text = NO_JSON
+        text = INVALID_JSON
     return {"body": text, "isBase64Encoded": False}
 
 
-def _readable_headers(event: Event) -> Event:
+def _drop_invalid_headers(event: Event) -> Event:
     """Without what a URL cannot be made of: Mangum and Starlette break at it. The port says nothing to us anyway."""
-    headers = {name: value for name, value in (event.get("headers") or {}).items() if _readable(name, value)}
+    headers = {name: value for name, value in (event.get("headers") or {}).items() if _is_valid_header(name, value)}
     several = {
-        name: values for name, values in (event.get("multiValueHeaders") or {}).items() if _readable(name, *values)
+        name: values for name, values in (event.get("multiValueHeaders") or {}).items() if _is_valid_header(name, *values)
     }
     return {"headers": headers, "multiValueHeaders": several}
 
 
-def _readable(name: str, *values: str) -> bool:
+def _is_valid_header(name: str, *values: str) -> bool:
     match name.lower():
         case "host":
-            return len(values) == 1 and bool(HOST.fullmatch(values[0]))
+            return len(values) == 1 and bool(HOST_PATTERN.fullmatch(values[0]))
         case "x-forwarded-proto":
             return values in (("http",), ("https",))
         case other:
             return other != "x-forwarded-port"
 
 
-def _headers(event: Event) -> dict[str, str]:
+def _lowercase_headers(event: Event) -> dict[str, str]:
     return {name.lower(): value for name, value in (event.get("headers") or {}).items()}

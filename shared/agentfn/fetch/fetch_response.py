@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from agentfn.errors import FileRefused
+from agentfn.errors import FileRejected
 from agentfn.tools.workspaces.file_names import MEDIA_TYPE, sanitize_file_name
 
 if TYPE_CHECKING:
     from httpcore import Response
 
-EXTENDED = re.compile(r"(?<![^\s;])filename\*\s*=\s*(utf-8|iso-8859-1)'[^';]*'([^\s;]+)", re.IGNORECASE)
-PLAIN = re.compile(r"""(?<![^\s;])filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))""", re.IGNORECASE)
-ESCAPED = re.compile(r"\\(.)")
+EXTENDED_FILE_NAME = re.compile(r"(?<![^\s;])filename\*\s*=\s*(utf-8|iso-8859-1)'[^';]*'([^\s;]+)", re.IGNORECASE)
+PLAIN_FILE_NAME = re.compile(r"""(?<![^\s;])filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))""", re.IGNORECASE)
+ESCAPED_CHAR = re.compile(r"\\(.)")
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedFile:
     """`url` is where it was found in the end. `media_type` is empty where the answer had none that is one."""
 
     content: bytes
@@ -29,47 +29,47 @@ class Fetched:
     url: str
 
 
-async def read_answer(response: "Response", url: str, limit: int) -> Fetched:
+async def read_response(response: "Response", url: str, max_bytes: int) -> FetchedFile:
     """Raises FileRefused for what is no file, or has more than `limit` bytes."""
     if response.status != 200:
-        raise FileRefused(f"the address answered with status {response.status}")
-    if header(response, "content-encoding").lower() not in ("", "identity"):
-        raise FileRefused("the address sent its file compressed, which it was not asked to")
-    length = header(response, "content-length")
-    if length.isdecimal() and int(length[:20]) > limit:
-        raise FileRefused(f"the file has more than {limit:,} bytes")
+        raise FileRejected(f"the address answered with status {response.status}")
+    if get_header(response, "content-encoding").lower() not in ("", "identity"):
+        raise FileRejected("the address sent its file compressed, which it was not asked to")
+    length = get_header(response, "content-length")
+    if length.isdecimal() and int(length[:20]) > max_bytes:
+        raise FileRejected(f"the file has more than {max_bytes:,} bytes")
     content = bytearray()
     async with aclosing(response.aiter_stream()) as parts:  # type: ignore[type-var]
         async for part in parts:
             content += part
-            if len(content) > limit:
-                raise FileRefused(f"the file has more than {limit:,} bytes")
-    kind = header(response, "content-type").partition(";")[0].strip().lower()
+            if len(content) > max_bytes:
+                raise FileRejected(f"the file has more than {max_bytes:,} bytes")
+    kind = get_header(response, "content-type").partition(";")[0].strip().lower()
     media_type = kind if MEDIA_TYPE.fullmatch(kind) else ""
-    return Fetched(bytes(content), media_type, called(header(response, "content-disposition"), url, media_type), url)
+    return FetchedFile(bytes(content), media_type, choose_file_name(get_header(response, "content-disposition"), url, media_type), url)
 
 
-def header(response: "Response", name: str) -> str:
+def get_header(response: "Response", name: str) -> str:
     """The first of that name, which is in lower case; empty where there is none."""
     found: Iterable[bytes] = (value for key, value in response.headers if key.lower() == name.encode())
     return next((value.decode("latin-1") for value in found), "")
 
 
-def called(disposition: str, url: str, media_type: str) -> str:
+def choose_file_name(disposition: str, url: str, media_type: str) -> str:
     """A safe name: from the Content-Disposition header, else from the URL's path, else by its kind alone."""
     path = url.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
     by_kind = f"file{mimetypes.guess_extension(media_type) or ''}"
-    return sanitize_file_name(_disposed(disposition) or unquote(path), by_kind)
+    return sanitize_file_name(_disposition_file_name(disposition) or unquote(path), by_kind)
 
 
-def _disposed(disposition: str) -> str:
+def _disposition_file_name(disposition: str) -> str:
     """The header's file name (RFC 6266); many servers write plain UTF-8 into it, against the standard."""
-    if extended := EXTENDED.search(disposition):
+    if extended := EXTENDED_FILE_NAME.search(disposition):
         return unquote(extended.group(2), extended.group(1).lower(), errors="replace")
-    plain = PLAIN.search(disposition)
+    plain = PLAIN_FILE_NAME.search(disposition)
     if plain is None:
         return ""
-    name = ESCAPED.sub(r"\1", plain.group(1)) if plain.group(1) is not None else plain.group(2)
+    name = ESCAPED_CHAR.sub(r"\1", plain.group(1)) if plain.group(1) is not None else plain.group(2)
     try:
         return name.encode("latin-1").decode()
     except UnicodeError:

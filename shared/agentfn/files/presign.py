@@ -7,12 +7,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 # Lambda hands its role's credentials over without saying when they end. They must outlast the invocation that they are
 # handed to, which may take so long; more is not promised anywhere.
-SESSION = timedelta(minutes=15)
-TOKEN = "x-amz-security-token"  # noqa: S105 - the name of a field: whoever sends it has credentials that end
+MIN_SESSION = timedelta(minutes=15)
+SECURITY_TOKEN_FIELD = "x-amz-security-token"  # noqa: S105 - the name of a field: whoever sends it has credentials that end
 
 
 @dataclass(frozen=True)
-class SignedLink:
+class PresignedUrl:
     """Whoever has it can download from it until `expires`, at the least."""
 
     url: str
@@ -20,7 +20,7 @@ class SignedLink:
 
 
 @dataclass(frozen=True)
-class Form:
+class PresignedPost:
     """A POST to `url`, of `fields` and after them the content as `file`, is an upload. It works until `expires`."""
 
     url: str
@@ -28,7 +28,7 @@ class Form:
     expires: datetime
 
 
-def end_of(client: Any) -> datetime | None:
+def credentials_expiry(client: Any) -> datetime | None:
     """When the client's credentials end, as far as is known; renewed before, where that is due.
 
     To be asked before something is signed: if they are renewed in between, it only lives longer than said.
@@ -40,19 +40,19 @@ def end_of(client: Any) -> datetime | None:
     return getattr(credentials, "_expiry_time", None)
 
 
-def link_of(url: str, known: datetime | None) -> SignedLink:
+def describe_url(url: str, credentials_end: datetime | None) -> PresignedUrl:
     """`known` is when the credentials end that signed it."""
     query = {name.lower(): value for name, value in parse_qsl(urlsplit(url).query)}
-    return SignedLink(url, _works_until(query, int(query["x-amz-expires"]), known))
+    return PresignedUrl(url, _expiry(query, int(query["x-amz-expires"]), credentials_end))
 
 
-def form_of(url: str, fields: dict[str, str], seconds: int, known: datetime | None) -> Form:
-    return Form(url, fields, _works_until(fields, seconds, known))
+def describe_post(url: str, fields: dict[str, str], lifetime_seconds: int, credentials_end: datetime | None) -> PresignedPost:
+    return PresignedPost(url, fields, _expiry(fields, lifetime_seconds, credentials_end))
 
 
-def _works_until(signature: dict[str, str], seconds: int, known: datetime | None) -> datetime:
+def _expiry(signature: dict[str, str], lifetime_seconds: int, credentials_end: datetime | None) -> datetime:
     signed = datetime.strptime(signature["x-amz-date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    end = signed + timedelta(seconds=seconds)
-    if TOKEN not in signature:
+    end = signed + timedelta(seconds=lifetime_seconds)
+    if SECURITY_TOKEN_FIELD not in signature:
         return end
-    return min(end, known.astimezone(UTC).replace(microsecond=0) if known else signed + SESSION)
+    return min(end, credentials_end.astimezone(UTC).replace(microsecond=0) if credentials_end else signed + MIN_SESSION)

@@ -16,13 +16,13 @@ from agentfn.tools import File, FileInfo, FileLink, FileRecord, Origin
 from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
 from agentfn.tools.workspaces.file_records import find_file, unique_file_name
 
-NO_ROOM = (
+DISK_FULL_TEXT = (
     "{name} has {size:,} bytes, and the disk that tools work on has {free:,} left: it cannot be opened. "
     "The agent's operator can give the function more ephemeral storage"
 )
 
 
-class TaskFiles:
+class TaskWorkspace:
     """A `Workspace`. As a context manager it removes the run's folder. `prefix` is the task's folder in the bucket.
 
     Tools of one turn share it, each in its own thread.
@@ -32,9 +32,9 @@ class TaskFiles:
         self._bucket = bucket
         self._prefix = prefix
         self._records = {record.name: record for record in records}
-        self._temporary = tempfile.TemporaryDirectory(prefix="task-", ignore_cleanup_errors=True)
+        self._temporary_directory = tempfile.TemporaryDirectory(prefix="task-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
-        self._turns: dict[str, threading.Lock] = {}  # by key: one thread fetches a file, others wait for it
+        self._download_locks: dict[str, threading.Lock] = {}  # by key: one thread fetches a file, others wait for it
         self._closed = False
         self.folder.mkdir()
 
@@ -44,11 +44,11 @@ class TaskFiles:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         with self._lock:  # a thread that was left behind makes no new files in it
             self._closed = True
-        self._temporary.cleanup()
+        self._temporary_directory.cleanup()
 
     @property
     def folder(self) -> Path:
-        return Path(self._temporary.name) / "work"
+        return Path(self._temporary_directory.name) / "work"
 
     @property
     def records(self) -> tuple[FileRecord, ...]:
@@ -64,12 +64,12 @@ class TaskFiles:
 
     def local_path(self, name: str) -> Path:
         record = find_file(self._records, name)
-        path = Path(self._temporary.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
+        path = Path(self._temporary_directory.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
         with self._lock:
-            turn = self._turns.setdefault(record.key, threading.Lock())
+            turn = self._download_locks.setdefault(record.key, threading.Lock())
         with turn:  # and not that of all files: the run can end while a large one is fetched
             if self._closed or not path.exists():
-                self._fetch(record, path)
+                self._download(record, path)
         return path
 
     def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
@@ -86,20 +86,20 @@ class TaskFiles:
         """A file that came with a message, or before it. Raises StorageError for an upload that is gone."""
         return self._store(file, "attached")
 
-    def _fetch(self, record: FileRecord, path: Path) -> None:
+    def _download(self, record: FileRecord, path: Path) -> None:
         with self._lock:
             self._check_open()
             path.parent.mkdir(parents=True, exist_ok=True)
             free = shutil.disk_usage(path.parent).free
         if record.size > free:
-            raise ToolError(NO_ROOM.format(name=record.name, size=record.size, free=free))
+            raise ToolError(DISK_FULL_TEXT.format(name=record.name, size=record.size, free=free))
         partial = path.with_name(".partial")
         try:
             self._bucket.download(record.key, partial)
         except OSError as error:
             partial.unlink(missing_ok=True)
             self._check_open()
-            raise ToolError(NO_ROOM.format(name=record.name, size=record.size, free=free)) from error
+            raise ToolError(DISK_FULL_TEXT.format(name=record.name, size=record.size, free=free)) from error
         with self._lock:
             self._check_open()
             partial.replace(path)
@@ -111,7 +111,7 @@ class TaskFiles:
             self._check_open()
             name = unique_file_name(self._records, sanitize_file_name(file.name), origin)
         if isinstance(file, Upload):
-            self._bucket.copy(file.held, key, kind, name)
+            self._bucket.copy(file.source, key, kind, name)
         else:
             self._bucket.put(key, file.content, kind, name)
         record = FileRecord(name, kind, size, origin, key)

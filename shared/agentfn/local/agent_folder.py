@@ -13,14 +13,14 @@ from unittest.mock import patch
 from agentfn.agent import Agent
 from agentfn.errors import ConfigurationError
 
-APP = "app"
+APP_MODULE = "app"
 
 
 def check_folder(folder: Path) -> Path:
     """The folder, absolute. Raises ConfigurationError where no agent can be in it."""
     if not folder.is_dir():
         raise ConfigurationError(f"there is no folder {folder}")
-    if not (folder / f"{APP}.py").is_file():
+    if not (folder / f"{APP_MODULE}.py").is_file():
         raise ConfigurationError(
             f"{folder} has no app.py; an agent's folder has one, with `agent = Agent(...)` and `handler = serve(agent)`"
         )
@@ -30,9 +30,9 @@ def check_folder(folder: Path) -> Path:
 
 
 @contextmanager
-def importable(folder: Path) -> Iterator[None]:
+def import_path(folder: Path) -> Iterator[None]:
     """Inside, the folder's modules are found by their names, before all others; outside, nothing is left of them."""
-    names = _top_level(folder)
+    names = _top_level_names(folder)
     aside = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in names}
     for name in aside:
         del sys.modules[name]
@@ -47,32 +47,32 @@ def importable(folder: Path) -> Iterator[None]:
         sys.modules.update(aside)
 
 
-def load(folder: Path, environment: Mapping[str, str]) -> tuple[Agent, Any]:
+def load_app(folder: Path, environment: Mapping[str, str]) -> tuple[Agent, Any]:
     """`agent` and `handler` of the folder's app.py, which sees `environment` and nothing else while it is imported.
 
     Raises ConfigurationError where one is not there, or a package that it imports; else what app.py raises.
     """
     with patch.dict(os.environ, environment, clear=True):
         try:
-            app = importlib.import_module(APP)
+            app = importlib.import_module(APP_MODULE)
         except ModuleNotFoundError as error:
-            raise ConfigurationError(_missing(folder, error)) from error
-    return _named(app, "agent", Agent), _named(app, "handler", object)
+            raise ConfigurationError(_import_error_text(folder, error)) from error
+    return _get_attribute(app, "agent", Agent), _get_attribute(app, "handler", object)
 
 
-def _top_level(folder: Path) -> frozenset[str]:
+def _top_level_names(folder: Path) -> frozenset[str]:
     found = {path.stem for path in folder.glob("*.py")} | {path.name for path in folder.iterdir() if path.is_dir()}
     return frozenset(found - sys.stdlib_module_names)
 
 
-def _named(app: ModuleType, name: str, kind: type) -> Any:
+def _get_attribute(app: ModuleType, name: str, kind: type) -> Any:
     value = getattr(app, name, None)
     if value is None or not isinstance(value, kind):
         raise ConfigurationError(f"{app.__file__} needs `agent = Agent(...)` and `handler = serve(agent)`: no {name}")
     return value
 
 
-def _missing(folder: Path, error: ModuleNotFoundError) -> str:
-    text = f"{folder / APP}.py cannot be imported: {error.msg}"
+def _import_error_text(folder: Path, error: ModuleNotFoundError) -> str:
+    text = f"{folder / APP_MODULE}.py cannot be imported: {error.msg}"
     listed = folder / "requirements.txt"
     return f"{text}; what it needs is in {listed}" if listed.is_file() else text

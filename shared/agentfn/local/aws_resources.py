@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # The same as in infra/storage.yaml; a test compares them.
-TABLE: dict[str, Any] = {
+TABLE_SCHEMA: dict[str, Any] = {
     "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [
         {"AttributeName": "pk", "AttributeType": "S"},
@@ -47,12 +47,12 @@ TABLE: dict[str, Any] = {
         },
     ],
 }
-MOST_RECEIVES = 5
+MAX_RECEIVE_COUNT = 5
 VISIBILITY_SECONDS = 930  # Lambda asks for at least the function's timeout
 
 
 @dataclass(frozen=True)
-class Resources:
+class AwsResources:
     table: str
     bucket: str
     queue_url: str
@@ -68,12 +68,12 @@ class Resources:
         }
 
 
-def make_resources(name: str, region: str) -> Resources:
+def create_resources(name: str, region: str) -> AwsResources:
     """All of it, through boto3 as it is configured: at an endpoint of one's own, or under moto."""
     import boto3
 
     table, bucket = f"{name}-table", f"{name}-bucket"
-    boto3.client("dynamodb", region_name=region).create_table(TableName=table, **TABLE)
+    boto3.client("dynamodb", region_name=region).create_table(TableName=table, **TABLE_SCHEMA)
     place: Any = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
     boto3.client("s3", region_name=region).create_bucket(Bucket=bucket, **place)
     sqs = boto3.client("sqs", region_name=region)
@@ -83,7 +83,7 @@ def make_resources(name: str, region: str) -> Resources:
         QueueName=f"{name}-queue",
         Attributes={
             "VisibilityTimeout": str(VISIBILITY_SECONDS),
-            "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MOST_RECEIVES}),
+            "RedrivePolicy": json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVE_COUNT}),
         },
     )
-    return Resources(table, bucket, queue["QueueUrl"], dead)
+    return AwsResources(table, bucket, queue["QueueUrl"], dead)

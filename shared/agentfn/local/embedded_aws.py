@@ -11,14 +11,14 @@ from unittest.mock import patch
 
 import httpx
 
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.errors import ConfigurationError
-from agentfn.local.aws_resources import Resources, make_resources
+from agentfn.local.aws_resources import AwsResources, create_resources
 
 HOST = "127.0.0.1"
 REGION = "eu-central-1"
 SERVICES = ("dynamodb", "s3", "sqs", "secretsmanager")
-_only = threading.Lock()
+_exclusive_lock = threading.Lock()
 
 
 class EmbeddedAws:
@@ -35,14 +35,14 @@ class EmbeddedAws:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            stack.enter_context(_alone())
-            self.url = stack.enter_context(_endpoint())
-            client.cache_clear()
-            stack.callback(client.cache_clear)
-            with _environment(self.url):
-                self.resources: Resources = make_resources(self._name, REGION)
+            stack.enter_context(_exclusive())
+            self.url = stack.enter_context(_moto_server())
+            aws_client.cache_clear()
+            stack.callback(aws_client.cache_clear)
+            with _aws_environment(self.url):
+                self.resources: AwsResources = create_resources(self._name, REGION)
                 for service in SERVICES:
-                    stack.callback(client(service).close)
+                    stack.callback(aws_client(service).close)
             self._stack = stack.pop_all()
         return self
 
@@ -53,25 +53,25 @@ class EmbeddedAws:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _exclusive() -> Iterator[None]:
     """moto's state and agentfn's clients belong to the process: a second one would take them from the first."""
-    if not _only.acquire(blocking=False):
+    if not _exclusive_lock.acquire(blocking=False):
         raise ConfigurationError("another local agent runs in this process; start each in a process of its own")
     try:
         yield
     finally:
-        _only.release()
+        _exclusive_lock.release()
 
 
 @contextmanager
-def _endpoint() -> Iterator[str]:
+def _moto_server() -> Iterator[str]:
     try:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
         from werkzeug.serving import make_server
     except ImportError as error:
         raise ConfigurationError(f"{error}; an agent runs locally with `pip install 'agentfn[local]'`") from error
 
-    server = make_server(HOST, 0, _orderly(DomainDispatcherApplication(create_backend_app)), threaded=True)
+    server = make_server(HOST, 0, _serialize_dynamodb(DomainDispatcherApplication(create_backend_app)), threaded=True)
     logging.getLogger("werkzeug").setLevel(logging.WARNING)  # it tells of every request
     thread = threading.Thread(target=server.serve_forever, name="embedded-aws", daemon=True)
     thread.start()
@@ -85,7 +85,7 @@ def _endpoint() -> Iterator[str]:
         server.server_close()
 
 
-def _orderly(application: Any) -> Any:
+def _serialize_dynamodb(application: Any) -> Any:
     """moto is not made for threads: a transaction that fails would undo what another thread wrote meanwhile."""
     lock = threading.Lock()
 
@@ -99,7 +99,7 @@ def _orderly(application: Any) -> Any:
 
 
 @contextmanager
-def _environment(url: str) -> Iterator[None]:
+def _aws_environment(url: str) -> Iterator[None]:
     """Of what is the user's own, nothing that AWS goes by: no profile, no other endpoint, no proxy."""
     import boto3
 

@@ -8,39 +8,39 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from agentfn.local.lambda_events import LambdaContext
+from agentfn.local.lambda_events import LocalLambdaContext
 
 Handler = Callable[[dict[str, Any], Any], Any]
 
-PATIENCE = 5.0  # seconds that an invocation has to notice that it is stopped
-NUDGE = 0.1  # seconds between two attempts to stop it
+STOP_TIMEOUT_SECONDS = 5.0  # seconds that an invocation has to notice that it is stopped
+CANCEL_INTERVAL_SECONDS = 0.1  # seconds between two attempts to stop it
 
 
-class Environments:
+class ExecutionEnvironments:
     """Makes an environment when all others are busy, up to `most`; past that, invocations wait for one.
 
     `make` is called in the new environment's own thread. `seconds` is what an invocation is told that it has.
     """
 
-    def __init__(self, make: Callable[[], Handler], *, most: int, seconds: float) -> None:
-        self._make = make
+    def __init__(self, create_handler: Callable[[], Handler], *, max_count: int, seconds: float) -> None:
+        self._create_handler = create_handler
         self._seconds = seconds
-        self._own = threading.local()
-        self._pool = ThreadPoolExecutor(most, thread_name_prefix="environment")
-        self._made: list[tuple[Handler, asyncio.AbstractEventLoop]] = []
+        self._thread_local = threading.local()
+        self._pool = ThreadPoolExecutor(max_count, thread_name_prefix="environment")
+        self._environments: list[tuple[Handler, asyncio.AbstractEventLoop]] = []
         self._running: set[Future[Any]] = set()
 
     def start(self) -> None:
         """Makes the first one. Raises what goes wrong in that."""
-        self._pool.submit(self._handler).result()
+        self._pool.submit(self._get_handler).result()
 
     def invoke(self, event: dict[str, Any]) -> Future[Any]:
         """Raises RuntimeError once this is closed."""
         return self.submit(lambda handler, context: handler(event, context))
 
-    def submit(self, work: Callable[[Handler, LambdaContext], Any]) -> Future[Any]:
+    def submit(self, work: Callable[[Handler, LocalLambdaContext], Any]) -> Future[Any]:
         """Whatever is to be done with a handler in one invocation."""
-        future = self._pool.submit(lambda: work(self._handler(), LambdaContext(self._seconds)))
+        future = self._pool.submit(lambda: work(self._get_handler(), LocalLambdaContext(self._seconds)))
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return future
@@ -48,31 +48,31 @@ class Environments:
     def close(self) -> None:
         """What still runs is cut off, as it is when Lambda loses a machine."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + STOP_TIMEOUT_SECONDS
         while (running := list(self._running)) and time.monotonic() < end:
-            for _, loop in self._made:
+            for _, loop in self._environments:
                 with contextlib.suppress(RuntimeError):  # closed by its owner
-                    loop.call_soon_threadsafe(self._cut_off, loop)
-            wait(running, NUDGE)
+                    loop.call_soon_threadsafe(self._cancel_tasks, loop)
+            wait(running, CANCEL_INTERVAL_SECONDS)
         self._pool.shutdown(wait=not self._running)
-        for handler, loop in self._made:
-            _close(handler, loop)
+        for handler, loop in self._environments:
+            _close_loop(handler, loop)
 
-    def _cut_off(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _cancel_tasks(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._running:  # called too late: what the loop runs now is its own end
             return
         for task in asyncio.all_tasks(loop):
             task.cancel()
 
-    def _handler(self) -> Handler:
-        if not hasattr(self._own, "handler"):
-            handler = self._make()
-            self._made.append((handler, asyncio.get_event_loop()))  # which the handler has just set
-            self._own.handler = handler
-        return self._own.handler  # type: ignore[no-any-return]
+    def _get_handler(self) -> Handler:
+        if not hasattr(self._thread_local, "handler"):
+            handler = self._create_handler()
+            self._environments.append((handler, asyncio.get_event_loop()))  # which the handler has just set
+            self._thread_local.handler = handler
+        return self._thread_local.handler  # type: ignore[no-any-return]
 
 
-def _close(handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
+def _close_loop(handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
     if loop.is_running() or loop.is_closed():
         return
     loop.run_until_complete(loop.shutdown_default_executor())

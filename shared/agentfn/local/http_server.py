@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from agentfn.errors import ConfigurationError
-from agentfn.local.execution_environments import Environments
-from agentfn.local.lambda_events import LambdaContext, rest_event
+from agentfn.local.execution_environments import ExecutionEnvironments
+from agentfn.local.lambda_events import LocalLambdaContext, rest_event
 from agentfn.telemetry import logger
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
-LARGEST = 10 * 1024 * 1024  # bytes; API Gateway takes no more
-GRACE = 3  # seconds that requests have to end when the server stops
+MAX_BODY_BYTES = 10 * 1024 * 1024  # bytes; API Gateway takes no more
+SHUTDOWN_TIMEOUT_SECONDS = 3  # seconds that requests have to end when the server stops
 
-Answer = dict[str, Any]
+ProxyResponse = dict[str, Any]
 
 
-class FrontDoor:
+class HttpServer:
     """Takes its port when it is made, so that the URL is known before the agent is; serves as a context manager.
 
     Port 0 is any free one. Raises ConfigurationError for a port that is taken.
@@ -43,16 +43,16 @@ class FrontDoor:
     def close(self) -> None:
         self._socket.close()
 
-    def serving(self, environments: Environments) -> "Serving":
-        return Serving(environments, self._socket)
+    def serve(self, environments: ExecutionEnvironments) -> "RunningServer":
+        return RunningServer(environments, self._socket)
 
 
-class Serving:
-    def __init__(self, environments: Environments, listening: socket.socket) -> None:
+class RunningServer:
+    def __init__(self, environments: ExecutionEnvironments, listening: socket.socket) -> None:
         import uvicorn
 
         config = uvicorn.Config(
-            gateway(environments),
+            api_gateway_app(environments),
             loop="asyncio",
             http="h11",
             ws="none",
@@ -60,7 +60,7 @@ class Serving:
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listening],), name="front-door", daemon=True)
@@ -80,20 +80,20 @@ class Serving:
         self._thread.join()
 
 
-def gateway(environments: Environments) -> Any:
+def api_gateway_app(environments: ExecutionEnvironments) -> Any:
     """An ASGI app that does what API Gateway does: it passes answers on while they are made."""
 
     async def app(scope: "Scope", receive: "Receive", send: "Send") -> None:
-        body = await _body(receive)
-        if len(body) > LARGEST:
-            await _tell(_plain(413, "Request Too Long"), send)
+        body = await _read_body(receive)
+        if len(body) > MAX_BODY_BYTES:
+            await _send_response(_error_response(413, "Request Too Long"), send)
             return
-        await _pass_on(environments, _event(scope, body), receive, send)
+        await _forward(environments, _to_rest_event(scope, body), receive, send)
 
     return app
 
 
-async def _pass_on(environments: Environments, event: Answer, receive: "Receive", send: "Send") -> None:
+async def _forward(environments: ExecutionEnvironments, event: ProxyResponse, receive: "Receive", send: "Send") -> None:
     parts: asyncio.Queue[Message | None] = asyncio.Queue()
     loop, gone = asyncio.get_running_loop(), asyncio.ensure_future(receive())
 
@@ -103,7 +103,7 @@ async def _pass_on(environments: Environments, event: Answer, receive: "Receive"
         loop.call_soon_threadsafe(parts.put_nowait, message)
 
     answering = asyncio.wrap_future(
-        environments.submit(lambda handler, context: _answer(handler, event, context, take))
+        environments.submit(lambda handler, context: _invoke_handler(handler, event, context, take))
     )
     answering.add_done_callback(lambda _: parts.put_nowait(None))
     started = False
@@ -114,28 +114,28 @@ async def _pass_on(environments: Environments, event: Answer, receive: "Receive"
     if answering.cancelled() or answering.exception():
         logger.error("the handler broke", exc_info=None if answering.cancelled() else answering.exception())
         if not started:  # API Gateway answers like this, whatever broke
-            await _tell(_plain(502, "Internal server error"), send)
+            await _send_response(_error_response(502, "Internal server error"), send)
 
 
-def _answer(handler: Any, event: Answer, context: LambdaContext, take: "Callable[[Message], None]") -> None:
+def _invoke_handler(handler: Any, event: ProxyResponse, context: LocalLambdaContext, take: "Callable[[Message], None]") -> None:
     """A handler that is not made by `serve`, or wraps one, may not be able to stream."""
     if hasattr(handler, "stream"):
         handler.stream(event, context, take)
         return
     answer = handler(event, context)
-    take(_start(answer))
-    take({"type": "http.response.body", "body": _content(answer)})
+    take(_start_message(answer))
+    take({"type": "http.response.body", "body": _response_body(answer)})
 
 
-async def _tell(answer: Answer, send: "Send") -> None:
-    await send(_start(answer))
-    await send({"type": "http.response.body", "body": _content(answer)})
+async def _send_response(answer: ProxyResponse, send: "Send") -> None:
+    await send(_start_message(answer))
+    await send({"type": "http.response.body", "body": _response_body(answer)})
 
 
-async def _body(receive: "Receive") -> bytes:
+async def _read_body(receive: "Receive") -> bytes:
     """The whole body, or the start of one that is too large."""
     body = b""
-    while len(body) <= LARGEST:
+    while len(body) <= MAX_BODY_BYTES:
         message = await receive()
         body += message.get("body", b"")
         if not message.get("more_body"):
@@ -143,7 +143,7 @@ async def _body(receive: "Receive") -> bytes:
     return body
 
 
-def _event(scope: "Scope", body: bytes) -> Answer:
+def _to_rest_event(scope: "Scope", body: bytes) -> ProxyResponse:
     headers = {name.decode("latin-1").title(): value.decode("latin-1") for name, value in scope["headers"]}
     headers |= {"X-Forwarded-Proto": "http"}
     try:
@@ -154,7 +154,7 @@ def _event(scope: "Scope", body: bytes) -> Answer:
     return rest_event(scope["method"], scope["path"], sent, headers, query=query, domain=headers.get("Host", HOST))
 
 
-def _start(answer: Answer) -> "Message":
+def _start_message(answer: ProxyResponse) -> "Message":
     many: dict[str, list[str]] = answer.get("multiValueHeaders") or {}
     one = {name: [value] for name, value in (answer.get("headers") or {}).items() if name not in many}
     headers = [(name, value) for name, values in (many | one).items() for value in values]
@@ -162,11 +162,11 @@ def _start(answer: Answer) -> "Message":
     return {"type": "http.response.start", "status": answer["statusCode"], "headers": sent}
 
 
-def _content(answer: Answer) -> bytes:
+def _response_body(answer: ProxyResponse) -> bytes:
     body = answer.get("body") or ""
     return base64.b64decode(body) if answer.get("isBase64Encoded") else body.encode()
 
 
-def _plain(status: int, text: str) -> Answer:
+def _error_response(status: int, text: str) -> ProxyResponse:
     headers = {"content-type": "application/json"}
     return {"statusCode": status, "headers": headers, "body": f'{{"message": "{text}"}}'}

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import uuid4
 
-DOMAIN = "abc123.execute-api.eu-central-1.amazonaws.com"
+DEFAULT_DOMAIN = "abc123.execute-api.eu-central-1.amazonaws.com"
 
 
 @dataclass
-class LambdaContext:
+class LocalLambdaContext:
     """A context whose clock can be set: `seconds` is what remains when it is made."""
 
     seconds: float = 900.0
@@ -35,13 +35,13 @@ def rest_event(
     *,
     query: str = "",
     stage: str = "prod",
-    domain: str = DOMAIN,
+    domain: str = DEFAULT_DOMAIN,
 ) -> dict[str, Any]:
     """A REST API's proxy event (payload version 1). Bytes travel as base64.
 
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
     """
-    sent = {"Host": domain, "X-Forwarded-Proto": "https", **_length(body), **(headers or {})}
+    sent = {"Host": domain, "X-Forwarded-Proto": "https", **_content_length(body), **(headers or {})}
     parameters = parse_qs(query, keep_blank_values=True)
     return {
         "resource": "/{proxy+}",
@@ -62,7 +62,7 @@ def rest_event(
             "requestId": str(uuid4()),
             "identity": {"sourceIp": "127.0.0.1"},
         },
-        **_body(body),
+        **_body_fields(body),
     }
 
 
@@ -74,14 +74,14 @@ def http_event(
     *,
     query: str = "",
     stage: str = "$default",
-    domain: str = DOMAIN,
+    domain: str = DEFAULT_DOMAIN,
 ) -> dict[str, Any]:
     """An HTTP API's event (payload version 2.0), whose path has the stage in it.
 
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
     """
     whole = path if stage == "$default" else f"/{stage}{path}"
-    sent = {"host": domain, "x-forwarded-proto": "https", **_length(body), **(headers or {})}
+    sent = {"host": domain, "x-forwarded-proto": "https", **_content_length(body), **(headers or {})}
     return {
         "version": "2.0",
         "routeKey": "$default",
@@ -94,7 +94,7 @@ def http_event(
             "requestId": str(uuid4()),
             "http": {"method": method, "path": whole, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1"},
         },
-        **_body(body),
+        **_body_fields(body),
     }
 
 
@@ -124,12 +124,12 @@ def rpc_event(method: str, params: Any, headers: Mapping[str, str] | None = None
     return rest_event("POST", "/", body, {"Content-Type": "application/json", **version, **(headers or {})}, **rest)
 
 
-def _body(body: str | bytes | None) -> dict[str, Any]:
+def _body_fields(body: str | bytes | None) -> dict[str, Any]:
     if isinstance(body, bytes):
         return {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
     return {"body": body, "isBase64Encoded": False}
 
 
-def _length(body: str | bytes | None) -> dict[str, str]:
+def _content_length(body: str | bytes | None) -> dict[str, str]:
     size = len(body.encode() if isinstance(body, str) else body or b"")
     return {"Content-Length": str(size)} if size else {}

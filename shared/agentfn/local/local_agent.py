@@ -11,18 +11,18 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentfn.agent import Agent
-from agentfn.bootstrap import client
-from agentfn.lambda_handler import Doors, serve
-from agentfn.local.agent_folder import check_folder, importable, load
+from agentfn.bootstrap import aws_client
+from agentfn.lambda_handler import LambdaHandler, serve
+from agentfn.local.agent_folder import check_folder, import_path, load_app
 from agentfn.local.embedded_aws import EmbeddedAws
-from agentfn.local.execution_environments import Environments
-from agentfn.local.http_server import FrontDoor
-from agentfn.local.queue_poller import QueuePump
+from agentfn.local.execution_environments import ExecutionEnvironments
+from agentfn.local.http_server import HttpServer
+from agentfn.local.queue_poller import QueuePoller
 from agentfn.settings import Settings
 
-CALLER = "local"
-MOST = 8  # execution environments
-MOST_RUNS = 4  # of them at work on the queue, so that a request always finds one
+LOCAL_CALLER = "local"
+MAX_ENVIRONMENTS = 8  # execution environments
+MAX_QUEUE_CONCURRENCY = 4  # of them at work on the queue, so that a request always finds one
 
 
 class LocalAgent:
@@ -44,34 +44,34 @@ class LocalAgent:
         environment: Mapping[str, str] | None = None,
         port: int = 0,
         seconds: float = 900.0,
-        open_door: bool = False,
+        anonymous: bool = False,
     ) -> None:
-        self._open_door = open_door
+        self._anonymous = anonymous
         self._folder = check_folder(folder)
-        self._given = dict(environment or {})
+        self._extra_environment = dict(environment or {})
         self._port = port
         self._seconds = seconds
         self._stack = ExitStack()
-        self._doors: Doors | None = None
+        self._first_handler: LambdaHandler | None = None
         self._lock = threading.Lock()
         self.token = secrets.token_hex(24)
         self.url = ""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            door = FrontDoor(self._port)
+            door = HttpServer(self._port)
             stack.callback(door.close)
             self.url = door.url
-            stack.enter_context(importable(self._folder))
+            stack.enter_context(import_path(self._folder))
             aws = stack.enter_context(EmbeddedAws())
-            self._environment = self._surroundings(aws)
-            environments = Environments(self._new_process, most=MOST, seconds=self._seconds)
+            self._environment = self._build_environment(aws)
+            environments = ExecutionEnvironments(self._create_handler, max_count=MAX_ENVIRONMENTS, seconds=self._seconds)
             stack.callback(environments.close)
             environments.start()
-            serving = stack.enter_context(door.serving(environments))
+            serving = stack.enter_context(door.serve(environments))
             stack.callback(environments.close)  # first of all, so that no request holds the server up
-            queue = client("sqs")
-            stack.enter_context(QueuePump(queue, aws.resources.queue_url, environments, most=MOST_RUNS))
+            queue = aws_client("sqs")
+            stack.enter_context(QueuePoller(queue, aws.resources.queue_url, environments, max_concurrency=MAX_QUEUE_CONCURRENCY))
             stack.callback(serving.stop)
             self._stack = stack.pop_all()
         return self
@@ -81,23 +81,23 @@ class LocalAgent:
     ) -> None:
         self._stack.close()
 
-    def _surroundings(self, aws: EmbeddedAws) -> dict[str, str]:
+    def _build_environment(self, aws: EmbeddedAws) -> dict[str, str]:
         ours = {
-            "AGENTFN_AUTH": "none" if self._open_door else "bearer",
-            "AGENTFN_TOKENS": json.dumps({CALLER: self.token}),
+            "AGENTFN_AUTH": "none" if self._anonymous else "bearer",
+            "AGENTFN_TOKENS": json.dumps({LOCAL_CALLER: self.token}),
             "AGENTFN_PUBLIC_URL": self.url,
             "AGENTFN_BASE_PATH": "",
         }
-        return {"AGENTFN_STREAMING": "true", **os.environ, **self._given, **aws.resources.environment(), **ours}
+        return {"AGENTFN_STREAMING": "true", **os.environ, **self._extra_environment, **aws.resources.environment(), **ours}
 
-    def _new_process(self) -> Any:
+    def _create_handler(self) -> Any:
         """The handler of app.py for the first environment; for each other one, the same agent served again."""
         with self._lock:
-            if self._doors is None:
-                self.agent, handler = load(self._folder, self._environment)
-                self._doors = handler if isinstance(handler, Doors) else serve(self.agent, self._settings())
+            if self._first_handler is None:
+                self.agent, handler = load_app(self._folder, self._environment)
+                self._first_handler = handler if isinstance(handler, LambdaHandler) else serve(self.agent, self._load_settings())
                 return handler
-        return self._doors.twin()
+        return self._first_handler.clone()
 
-    def _settings(self) -> Settings:
+    def _load_settings(self) -> Settings:
         return Settings.load(self._environment)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from agentfn.local.execution_environments import Environments
+from agentfn.local.execution_environments import ExecutionEnvironments
 from agentfn.local.lambda_events import queue_event
 from agentfn.telemetry import logger
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 POLL_SECONDS = 1  # a delayed message is seen this late at most
-WAKE = "stop"
+WAKE_UP_BODY = "stop"
 
 
-class QueuePump:
+class QueuePoller:
     """One message is one invocation, `most` of them at a time. A context manager: it pumps inside."""
 
-    def __init__(self, client: "SQSClient", url: str, environments: Environments, *, most: int) -> None:
+    def __init__(self, client: "SQSClient", url: str, environments: ExecutionEnvironments, *, max_concurrency: int) -> None:
         self._client = client
         self._url = url
         self._environments = environments
-        self._free = threading.Semaphore(most)
+        self._free_slots = threading.Semaphore(max_concurrency)
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._pump, name="queue-pump", daemon=True)
+        self._thread = threading.Thread(target=self._poll, name="queue-pump", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -40,20 +40,20 @@ class QueuePump:
     ) -> None:
         """Takes no more messages. Those under way are left to the environments."""
         self._stopped.set()
-        self._client.send_message(QueueUrl=self._url, MessageBody=WAKE)  # ends the poll
-        self._free.release()
+        self._client.send_message(QueueUrl=self._url, MessageBody=WAKE_UP_BODY)  # ends the poll
+        self._free_slots.release()
         self._thread.join()
 
-    def _pump(self) -> None:
+    def _poll(self) -> None:
         while True:
-            self._free.acquire()
+            self._free_slots.acquire()
             message = None if self._stopped.is_set() else self._receive()
             if self._stopped.is_set():
                 return
             if message is None:
-                self._free.release()
+                self._free_slots.release()
                 continue
-            self._environments.invoke(queue_event(message)).add_done_callback(partial(self._settle, message))
+            self._environments.invoke(queue_event(message)).add_done_callback(partial(self._complete, message))
 
     def _receive(self) -> Any:
         try:
@@ -69,9 +69,9 @@ class QueuePump:
             return None
         return next(iter(answer.get("Messages", [])), None)
 
-    def _settle(self, message: Any, done: Future[Any]) -> None:
+    def _complete(self, message: Any, done: Future[Any]) -> None:
         """A message whose invocation broke or reported it comes back when its visibility ends."""
-        self._free.release()
+        self._free_slots.release()
         if done.cancelled():
             return
         if error := done.exception():

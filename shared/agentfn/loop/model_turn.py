@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from agentfn.deadline import Deadline
-from agentfn.errors import ModelTooLong
+from agentfn.errors import ContextWindowExceeded
 from agentfn.loop.history_window import char_budget, trim_history
 from agentfn.loop.loop_events import LoopEvent, ModelTurn, Notice, TextDelta
 from agentfn.loop.loop_limits import LoopLimits
@@ -72,7 +72,7 @@ class ModelTurnRunner:
                     async for item in items:
                         yield item
                 return
-            except ModelTooLong as error:
+            except ContextWindowExceeded as error:
                 chars = min(chars, sum(len(turn.text) for turn in turns)) // 2
                 if chars < MIN_HISTORY_CHARS:
                     raise

@@ -8,8 +8,8 @@ from typing import Any
 from uuid import uuid4
 
 from agentfn.deadline import Deadline
-from agentfn.errors import FileRefused
-from agentfn.files import Fetcher, TaskFiles, fetch_source
+from agentfn.errors import FileRejected
+from agentfn.files import Fetcher, TaskWorkspace, fetch_source
 from agentfn.loop.tool_calls.tool_executor import MIN_START_SECONDS
 from agentfn.runs.runner import Runner
 from agentfn.tools import Context, File, FileRecord, NestedResult, Output, TaskSuspended, Tool
@@ -38,7 +38,7 @@ class McpToolCaller:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._fetcher = Fetcher.of(runner.settings)
+        self._fetcher = Fetcher.from_settings(runner.settings)
 
     async def call(
         self, tool: Tool, arguments: dict[str, Any], owner: str, deadline: Deadline
@@ -47,7 +47,7 @@ class McpToolCaller:
         in the owner's folder of the bucket.
         """
         call_id = uuid4().hex
-        with TaskFiles(self._runner.bucket, f"{self._runner.agent.name}/{owner}/mcp/{call_id}/") as files:
+        with TaskWorkspace(self._runner.bucket, f"{self._runner.agent.name}/{owner}/mcp/{call_id}/") as files:
             outcome = await self._run_tool(
                 tool, arguments, files, Context(call_id, "mcp", deadline, files, run_nested=_refuse_nested)
             )
@@ -56,7 +56,7 @@ class McpToolCaller:
             return await asyncio.to_thread(self._build_output, outcome, files, f"output-{call_id}.txt")
 
     async def _run_tool(
-        self, tool: Tool, arguments: dict[str, Any], files: TaskFiles, context: Context
+        self, tool: Tool, arguments: dict[str, Any], files: TaskWorkspace, context: Context
     ) -> Output | ToolCallError:
         limits, deadline = self._runner.limits.tools, context.deadline
         sent = {name: arguments[name] for name in tool.file_parameters if name in arguments}
@@ -65,7 +65,7 @@ class McpToolCaller:
             return checked
         try:
             named = await self._attach_files(sent, files, deadline)
-        except FileRefused as refused:
+        except FileRejected as refused:
             return ToolCallError(str(refused), "file_refused")
         if deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
             return ToolCallError(f"{tool.name} was not run: its time was over before{USE_TASK_HINT}", "out_of_time")
@@ -77,22 +77,22 @@ class McpToolCaller:
             return ToolCallError(outcome.message + USE_TASK_HINT, outcome.error_type)
         return outcome
 
-    async def _attach_files(self, sent: dict[str, Any], files: TaskFiles, deadline: Deadline) -> dict[str, Any]:
+    async def _attach_files(self, sent: dict[str, Any], files: TaskWorkspace, deadline: Deadline) -> dict[str, Any]:
         """The arguments that are files, by their names in the workspace. Raises FileRefused."""
         seconds = deadline.limit(self._runner.settings.fetch_seconds)
         try:
             async with asyncio.timeout(seconds):
                 return {name: await self._attach_value(value, name, files) for name, value in sent.items()}
         except TimeoutError:
-            raise FileRefused(f"the files of the call did not come within {seconds:.1f} s") from None
+            raise FileRejected(f"the files of the call did not come within {seconds:.1f} s") from None
 
-    async def _attach_value(self, value: Any, name: str, files: TaskFiles) -> Any:
+    async def _attach_value(self, value: Any, name: str, files: TaskWorkspace) -> Any:
         match value:
             case str():
                 try:
                     return await self._attach_source(value, files)
-                except FileRefused as refused:
-                    raise FileRefused(f"{name}: {refused}") from None
+                except FileRejected as refused:
+                    raise FileRejected(f"{name}: {refused}") from None
             case list():
                 return [await self._attach_value(item, name, files) for item in value]
             case dict():
@@ -100,17 +100,17 @@ class McpToolCaller:
             case _:
                 return value
 
-    async def _attach_source(self, source: str, files: TaskFiles) -> str:
+    async def _attach_source(self, source: str, files: TaskWorkspace) -> str:
         settings, taken = self._runner.settings, files.records
         if not source.lower().startswith(SOURCE_PREFIXES):
-            raise FileRefused(NO_SOURCE)
+            raise FileRejected(NO_SOURCE)
         if len(taken) >= settings.max_files:
-            raise FileRefused(f"the call has too many files; {settings.max_files} are allowed")
+            raise FileRejected(f"the call has too many files; {settings.max_files} are allowed")
         left = settings.max_files_size - sum(record.size for record in taken)
-        file = await fetch_source(source, self._fetcher, limit=min(settings.max_file_size, left))
+        file = await fetch_source(source, self._fetcher, max_bytes=min(settings.max_file_size, left))
         return (await asyncio.to_thread(files.attach, file)).name
 
-    def _build_output(self, output: Output, files: TaskFiles, name: str) -> McpToolOutput:
+    def _build_output(self, output: Output, files: TaskWorkspace, name: str) -> McpToolOutput:
         """Stores what is to be kept. Blocks."""
         text, limit = output.render(), self._runner.limits.tools.max_output_chars
         for file in output.files:
@@ -123,7 +123,7 @@ class McpToolCaller:
             missing = f"{len(text) - limit:,} of {len(text):,} characters are missing; {name} has the whole"
             text = f"{text[:limit]}\n… ({missing})"
         produced = [record for record in files.records if record.origin == "produced"]
-        link = self._runner.bucket.link
+        link = self._runner.bucket.presigned_url
         return McpToolOutput(text, tuple((record, record.url or link(record.key)) for record in produced), not cut)
 
 

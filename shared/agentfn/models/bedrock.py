@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import capabilities, converse
 from agentfn.models.assembly import Assembly
 from agentfn.models.choosing import on_bedrock
@@ -142,7 +142,7 @@ class BedrockModel(DirectModel):
         session = self._session()
         region = self._region or os.environ.get("AWS_REGION") or session.get_config_variable("region")
         if not region:
-            raise ModelRefused(f"{self.name} was not asked, for want of a region: set AWS_REGION")
+            raise ModelRequestRejected(f"{self.name} was not asked, for want of a region: set AWS_REGION")
         base = self._base or os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
         endpoint = (base or f"https://bedrock-runtime.{region}.amazonaws.com").rstrip("/")
         return _Sender(endpoint, region, key, None if key else self._credentials(session))
@@ -156,7 +156,7 @@ class BedrockModel(DirectModel):
                 return credentials.get_frozen_credentials()
         except BotoCoreError as error:
             raise ModelUnavailable(f"{self.name} was not asked, no AWS credentials: {type(error).__name__}") from None
-        raise ModelRefused(f"{self.name} was not asked, for want of AWS credentials: {REMEDIES[401]}")
+        raise ModelRequestRejected(f"{self.name} was not asked, for want of AWS credentials: {REMEDIES[401]}")
 
     def _request(self, prompt: Prompt, known: Known) -> Request:
         shaped = capabilities.follows_closed_schema(known, prompt.schema)

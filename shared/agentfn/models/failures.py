@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from traceback import clear_frames
 from typing import Any
 
-from agentfn.errors import ModelError, ModelRefused, ModelTooLong, ModelUnavailable
+from agentfn.errors import ModelError, ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
 from agentfn.telemetry import logger
 
 # Of a provider's complaint, the characters that are logged, and how many in a row make it a quotation.
@@ -63,7 +63,7 @@ def told(name: str, seconds: float) -> Iterator[None]:
     except TimeoutError:
         raise ModelUnavailable(f"{name} did not answer within {seconds:g} s") from None
     except ImportError as error:
-        raise ModelRefused(f"{name} needs the package {error.name}, which is not installed") from error
+        raise ModelRequestRejected(f"{name} needs the package {error.name}, which is not installed") from error
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def _translated(name: str, error: Any) -> ModelError:
     symptom = next((remedy for sign, remedy in SYMPTOMS.items() if sign in complaint), None)
     throttled = _throttled(error, complaint)
     if not throttled and (status == 413 or any(sign in complaint for sign in TOO_LONG)):
-        return ModelTooLong(
+        return ContextWindowExceeded(
             f"{name} refused the request ({kind}, status {status}): the transcript is too long for this model; "
             "set AGENTFN_MAX_HISTORY_CHARS to less"
         )
@@ -109,7 +109,7 @@ def _translated(name: str, error: Any) -> ModelError:
         after = _retry_after(_headers(error))
         return ModelUnavailable(f"{name} is not available now ({kind}, status {status})", after)
     remedy = symptom or REMEDIES.get(status or 0, UNSUITED)
-    return ModelRefused(f"{name} refused the request ({kind}, status {status}): {remedy}")
+    return ModelRequestRejected(f"{name} refused the request ({kind}, status {status}): {remedy}")
 
 
 def _let_go(error: BaseException | None) -> None:

@@ -10,7 +10,7 @@ import json
 from functools import cache
 from typing import Any
 
-from agentfn.errors import ModelRefused
+from agentfn.errors import ModelRequestRejected
 from agentfn.models import capabilities
 from agentfn.models.assembly import Assembly
 from agentfn.models.connections import http, kept
@@ -72,7 +72,7 @@ class OpenAIModel(DirectModel):
 
     def _sender(self, key: str | None) -> Any:
         if not key:
-            raise ModelRefused(f"{self.name} was not asked, for want of a key: {REMEDIES[401]}")
+            raise ModelRequestRejected(f"{self.name} was not asked, for want of a key: {REMEDIES[401]}")
         return load()
 
     def _request(self, prompt: Prompt, known: Known) -> Request:

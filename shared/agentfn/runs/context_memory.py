@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agentfn.errors import StorageError
+from agentfn.errors import StoredDataError
 from agentfn.models import Turn
 from agentfn.runs.conversation import (
     MIN_UTTERANCE_CHARS,
@@ -16,8 +16,8 @@ from agentfn.runs.conversation import (
     total_chars,
 )
 from agentfn.settings import Settings
-from agentfn.store import Head, Tasks, table_keys
-from agentfn.store.table import Item, key
+from agentfn.store import TaskRecord, TaskStore, table_keys
+from agentfn.store.table import Item, item_key
 from agentfn.telemetry import logger
 from agentfn.tools import FileRecord, Origin
 from agentfn.tools.workspaces.file_records import unique_file_name
@@ -46,8 +46,8 @@ class ContextMemory:
 class RelatedTasks:
     """Earlier tasks of one owner: those `around` a new one, newest first, and those `referred` to."""
 
-    same_context: tuple[Head, ...] = ()
-    referenced: tuple[Head, ...] = ()
+    same_context: tuple[TaskRecord, ...] = ()
+    referenced: tuple[TaskRecord, ...] = ()
 
     def to_memory(self, existing_files: Iterable[FileRecord], settings: Settings) -> ContextMemory:
         """Within AGENTFN_MEMORY_CHARS; tasks that are referred to, within AGENTFN_MAX_OUTPUT_CHARS together.
@@ -76,39 +76,39 @@ class RelatedTasks:
         return said
 
 
-async def find_related_tasks(tasks: Tasks, owner: str, context_id: str, referenced_ids: Iterable[str]) -> RelatedTasks:
+async def find_related_tasks(tasks: TaskStore, owner: str, context_id: str, referenced_ids: Iterable[str]) -> RelatedTasks:
     """One query of an index, which may lag by a moment, and one read of heads; neither where nothing is asked for.
 
     What is not there, or not the owner's, is left out.
     """
     near = await _find_context_keys(tasks, owner, context_id) if context_id else []
-    far = [table_keys.task(tasks.agent, owner, task_id) for task_id in dict.fromkeys(referenced_ids)]
-    wanted = [key(pk, table_keys.HEAD) for pk in dict.fromkeys([*far, *near])]
-    items = await tasks.table.get_all(wanted) if wanted else []
-    heads = {head.key: head for head in await asyncio.to_thread(_read_records, tasks, owner, items)}
+    far = [table_keys.task_partition(tasks.agent, owner, task_id) for task_id in dict.fromkeys(referenced_ids)]
+    wanted = [item_key(pk, table_keys.TASK_SORT_KEY) for pk in dict.fromkeys([*far, *near])]
+    items = await tasks.table.batch_get(wanted) if wanted else []
+    heads = {head.partition_key: head for head in await asyncio.to_thread(_read_records, tasks, owner, items)}
     return RelatedTasks(
         tuple(heads[pk] for pk in near if pk in heads and pk not in far), tuple(heads[pk] for pk in far if pk in heads)
     )
 
 
-async def _find_context_keys(tasks: Tasks, owner: str, context_id: str) -> list[str]:
-    page = await tasks.table.query(
+async def _find_context_keys(tasks: TaskStore, owner: str, context_id: str) -> list[str]:
+    page = await tasks.table.query_page(
         IndexName="by_context",
         KeyConditionExpression="context_key = :context",
-        ExpressionAttributeValues={":context": {"S": table_keys.in_context(tasks.agent, owner, context_id)}},
+        ExpressionAttributeValues={":context": {"S": table_keys.context_partition(tasks.agent, owner, context_id)}},
         ScanIndexForward=False,
         Limit=MAX_CONTEXT_TASKS_COUNT,
     )
     return [item["pk"]["S"] for item in page["Items"]]
 
 
-def _read_records(tasks: Tasks, owner: str, items: Iterable[Item]) -> list[Head]:
+def _read_records(tasks: TaskStore, owner: str, items: Iterable[Item]) -> list[TaskRecord]:
     """Those that have not expired. One that cannot be read any more is as good as expired. Blocks."""
     heads = []
     for item in items:
         try:
-            head = Head.read(item, tasks.agent, owner, tasks.payloads)
-        except StorageError as error:
+            head = TaskRecord.from_item(item, tasks.agent, owner, tasks.codec)
+        except StoredDataError as error:
             logger.warning("an earlier task is not remembered: %s", error)
             continue
         if head.expires > tasks.clock():
@@ -117,7 +117,7 @@ def _read_records(tasks: Tasks, owner: str, items: Iterable[Item]) -> list[Head]
 
 
 def _carry_files(
-    task_records: Iterable[Head], existing_files: Iterable[FileRecord], max_count: int
+    task_records: Iterable[TaskRecord], existing_files: Iterable[FileRecord], max_count: int
 ) -> dict[str, FileRecord]:
     """The files of these tasks, by their place, as another task may have them: first those that users attached.
 
@@ -135,7 +135,7 @@ def _carry_files(
     return carried
 
 
-def _reference_utterances(record: Head, files: dict[str, FileRecord], max_chars: int) -> list[Utterance]:
+def _reference_utterances(record: TaskRecord, files: dict[str, FileRecord], max_chars: int) -> list[Utterance]:
     """What was said in a task that the message refers to. The last of it is told in any case."""
     start, *rest = fit_to_budget(
         conversation_of(record, files), max(max_chars, 2 * MIN_UTTERANCE_CHARS), MAX_REFERENCE_TURNS_COUNT

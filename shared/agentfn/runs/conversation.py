@@ -9,10 +9,10 @@ from typing import Literal, Self
 from a2a.types import Message, Part, Role, Task, TaskState
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.json_numbers import exact
+from agentfn.json_numbers import decode_numbers
 from agentfn.models import Turn
 from agentfn.runs.task_updates import OBJECT_SCHEME
-from agentfn.store import Head
+from agentfn.store import TaskRecord
 from agentfn.tools import FileRecord
 
 MIN_UTTERANCE_CHARS = 200  # characters; what is cut shorter says nothing
@@ -56,7 +56,7 @@ class Utterance:
         return dataclasses.replace(self, words=kept + TRUNCATION_NOTE.format(missing=len(self.content) - len(kept)))
 
 
-def conversation_of(record: Head, files: Mapping[str, FileRecord]) -> list[Utterance]:
+def conversation_of(record: TaskRecord, files: Mapping[str, FileRecord]) -> list[Utterance]:
     """From the user's first message to what became of it. `files` are those that may be told, by their place.
 
     Those that the agent made are told with the user's words: a model that saw such a list in an answer of its own would
@@ -117,7 +117,7 @@ def _parts_text(parts: Iterable[Part]) -> str:
 def _data_text(part: Part) -> str:
     if part.WhichOneof("content") != "data":
         return ""
-    return json.dumps(exact(MessageToDict(part.data), free=True), ensure_ascii=False)
+    return json.dumps(decode_numbers(MessageToDict(part.data), free_json=True), ensure_ascii=False)
 
 
 def _drop_until_user(utterances: list[Utterance]) -> list[Utterance]:

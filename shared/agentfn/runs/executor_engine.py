@@ -23,13 +23,13 @@ from a2a.types import (
     TaskStatusUpdateEvent,
 )
 
-from agentfn.auth.identity import Caller
+from agentfn.auth.identity import Principal
 from agentfn.errors import AgentfnError
 from agentfn.files import Bucket
-from agentfn.json_numbers import plain
+from agentfn.json_numbers import decode_message
 from agentfn.runs.journal import Journal
 from agentfn.runs.task_updates import OBJECT_SCHEME, file_part, with_status
-from agentfn.store.task_events import now, snapshot, status_event
+from agentfn.store.task_events import now_timestamp, snapshot_event, status_event
 from agentfn.tools import File
 
 EXECUTOR_DIED_TEXT = (
@@ -96,7 +96,7 @@ def _apply_event(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
     match event:
         case TaskStatusUpdateEvent():
             changed.status.CopyFrom(event.status)
-            changed.status.timestamp.CopyFrom(now())
+            changed.status.timestamp.CopyFrom(now_timestamp())
             return changed, [status_event(changed)]
         case TaskArtifactUpdateEvent():
             append_artifact_to_task(changed, event)
@@ -107,11 +107,11 @@ def _apply_event(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
             ended = with_status(changed, TaskState.TASK_STATE_COMPLETED)
             ended.status.message.CopyFrom(event)
             ended.metadata.update({"agentfn": {"reply": "message"}})
-            return ended, [snapshot(ended)]
+            return ended, [snapshot_event(ended)]
         case Task():
             changed.status.CopyFrom(event.status)
-            changed.status.timestamp.CopyFrom(now())
-            return changed, [snapshot(changed)]
+            changed.status.timestamp.CopyFrom(now_timestamp())
+            return changed, [snapshot_event(changed)]
     raise AgentfnError(f"the executor published {type(event).__name__}, which is no event of A2A")
 
 
@@ -119,11 +119,11 @@ async def _request_context(journal: Journal, bucket: Bucket) -> RequestContext:
     """What the sdk's own handler would give it: the user's last message, with its files as they were sent."""
     head = journal.record
     said = next(message for message in reversed(head.task.history) if message.role == Role.ROLE_USER)
-    message = plain(said)
+    message = decode_message(said)
     for part in message.parts:
         if part.url.startswith(OBJECT_SCHEME):
             content = await asyncio.to_thread(bucket.get, part.url.removeprefix(OBJECT_SCHEME))
             part.CopyFrom(Part(raw=content, filename=part.filename, media_type=part.media_type))
-    context = ServerCallContext(user=Caller(head.owner))
-    task = plain(head.task)
+    context = ServerCallContext(user=Principal(head.owner))
+    task = decode_message(head.task)
     return RequestContext(context, SendMessageRequest(message=message), task.id, task.context_id, task)

@@ -9,12 +9,12 @@ from a2a.types import StreamResponse, Task
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.deadline import Deadline
-from agentfn.files import TaskFiles
+from agentfn.files import TaskWorkspace
 from agentfn.models import Turn
 from agentfn.runs.task_updates import failure_update, progress_update, result_update
 from agentfn.runs.work_queue import Continuation, WorkQueue
-from agentfn.store import Head, Tasks
-from agentfn.store.task_record import TERMINAL, WAITING
+from agentfn.store import TaskRecord, TaskStore
+from agentfn.store.task_record import TERMINAL_STATES, WAITING_STATES
 from agentfn.telemetry import logger
 from agentfn.tools import File, FileRecord
 
@@ -44,9 +44,9 @@ class Journal:
     A write that lost its race raises ConflictError: somebody cancelled the task, or took it over.
     """
 
-    tasks: Tasks
-    record: Head
-    files: TaskFiles
+    tasks: TaskStore
+    record: TaskRecord
+    files: TaskWorkspace
     lease: Lease
     queue: WorkQueue
     receipt_handle: str = ""
@@ -87,7 +87,7 @@ class Journal:
 
     async def save_task(self, task: Task, events: list[StreamResponse]) -> bool:
         """Saves a task that an executor changed; whether it has ended or waits now, and is let go of."""
-        over = task.status.state in TERMINAL | WAITING
+        over = task.status.state in TERMINAL_STATES | WAITING_STATES
         await self._write(events, task=task, held=not over, lease_end=self._lease_end())
         return over
 
@@ -97,7 +97,7 @@ class Journal:
     async def is_superseded(self) -> bool:
         """Whether somebody else wrote to the task since. One cheap read."""
         async with self._lock:
-            seen = await self.tasks.watch(self.record)
+            seen = await self.tasks.read_if_unchanged(self.record)
             self.record = seen or self.record
             return seen is None
 
@@ -150,7 +150,7 @@ class Journal:
 
     async def _renew_lease(self) -> None:
         async with self._lock:
-            self.record = await self.tasks.renew(self.record, self._lease_end())
+            self.record = await self.tasks.renew_lease(self.record, self._lease_end())
 
     def _lease_end(self) -> float:
         return self.tasks.clock() + self.lease.duration()

@@ -12,14 +12,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 from agentfn.agent import Agent
 from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, ConflictError
-from agentfn.files import Bucket, TaskFiles
+from agentfn.files import Bucket, TaskWorkspace
 from agentfn.loop.loop_limits import LoopLimits
 from agentfn.models import Model, Turn
 from agentfn.runs.executor_engine import EXECUTOR_TIMEOUT_TEXT, ExecutorEngine
 from agentfn.runs.journal import Journal, Lease
 from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, Continuation, QueueMessage, WorkQueue
 from agentfn.settings import Settings
-from agentfn.store import Head, Tasks
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.telemetry import logger
 from agentfn.tools.execution import ConcurrencyLimiter
 
@@ -49,7 +49,7 @@ class Runner:
 
     agent: Agent
     settings: Settings
-    tasks: Tasks
+    tasks: TaskStore
     bucket: Bucket
     queue: WorkQueue
     get_model: Callable[[], Model]
@@ -63,13 +63,13 @@ class Runner:
         """Another run, if the task needs one. Losing a race means looking again at what is there."""
         while (found := await self._load_task(message)) is not None:
             head, turns = found
-            if not head.open:
+            if not head.is_open:
                 return
-            if head.held_at(self.tasks.clock()):
+            if head.is_leased_at(self.tasks.clock()):
                 await self.queue.send(message, head.lease_end - self.tasks.clock() + 1)
                 return
             with contextlib.suppress(ConflictError):
-                taken = await self.tasks.take(head, self.tasks.clock() + self.lease(deadline).duration())
+                taken = await self.tasks.acquire_lease(head, self.tasks.clock() + self.lease(deadline).duration())
                 await self.run(taken, turns, deadline, interrupted=head.held, receipt_handle=message.receipt_handle)
                 return
         if message.is_recent(self.tasks.clock()):
@@ -82,11 +82,11 @@ class Runner:
         with contextlib.suppress(BotoCoreError, ClientError):
             await self.queue.set_visibility(message.receipt_handle, RETRY_DELAY_SECONDS)
 
-    async def _load_task(self, message: Continuation) -> tuple[Head, list[Turn]] | None:
+    async def _load_task(self, message: Continuation) -> tuple[TaskRecord, list[Turn]] | None:
         """Head and transcript; None where the write that the message was sent for is not there."""
         for pause in (0.0, *(LOOKUP_DELAYS_SECONDS if message.is_recent(self.tasks.clock()) else ())):
             await asyncio.sleep(pause)
-            found = await self.tasks.load(message.owner, message.task_id)
+            found = await self.tasks.read_with_turns(message.owner, message.task_id)
             if found is not None and found[0].version >= message.version:
                 return found
         return None
@@ -96,18 +96,18 @@ class Runner:
 
     async def run(
         self,
-        record: Head,
+        record: TaskRecord,
         turns: Iterable[Turn],
         deadline: Deadline,
         *,
         interrupted: bool = False,
         receipt_handle: str = "",
-    ) -> Head:
+    ) -> TaskRecord:
         """Works until the task is done, waits, or the deadline comes, and returns the head as it is then.
 
         Raises what AWS raised where it could not be reached: the queue then brings the task back.
         """
-        with TaskFiles(self.bucket, record.prefix, record.files) as files:
+        with TaskWorkspace(self.bucket, record.object_prefix, record.files) as files:
             journal = Journal(self.tasks, record, files, self.lease(deadline), self.queue, receipt_handle)
             await journal.hide_message()
             logger.info("run started", task_id=record.task.id, run=record.run)
@@ -126,7 +126,7 @@ class Runner:
                 await self._fail(journal, INTERNAL_ERROR_TEXT.format(task_id=record.task.id))
             return await self._latest_record(journal.record)
 
-    async def _latest_record(self, record: Head) -> Head:
+    async def _latest_record(self, record: TaskRecord) -> TaskRecord:
         """The head; read anew where somebody else has it now."""
         return (await self.tasks.read(record.owner, record.task.id) or record) if record.held else record
 
@@ -202,7 +202,7 @@ class Runner:
                 return
             await journal.heartbeat()
 
-    def _reached_limit(self, record: Head) -> str:
+    def _reached_limit(self, record: TaskRecord) -> str:
         if record.run > self.settings.max_runs:
             return TOO_MANY_RUNS_TEXT.format(runs=self.settings.max_runs)
         if record.idle > self.settings.max_idle_runs:

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from agentfn.deadline import Deadline
-from agentfn.errors import ConflictError, StorageError
+from agentfn.errors import ConflictError, StoredDataError
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import failure_update
 from agentfn.runs.work_queue import Continuation, DeadLetterQueue
-from agentfn.store import Head
+from agentfn.store import TaskRecord
 from agentfn.telemetry import logger
 
 ABANDONED_AFTER_SECONDS = (
@@ -55,7 +55,7 @@ class Sweep:
 
     async def _requeue_abandoned(self, deadline: Deadline) -> AsyncIterator[str]:
         now = self.runner.tasks.clock()
-        for owner, task_id in await self.runner.tasks.abandoned(now - ABANDONED_AFTER_SECONDS, MAX_SWEPT_COUNT):
+        for owner, task_id in await self.runner.tasks.find_abandoned(now - ABANDONED_AFTER_SECONDS, MAX_SWEPT_COUNT):
             if deadline.passed:
                 return
             head = await self._find_unheld(owner, task_id)
@@ -65,13 +65,13 @@ class Sweep:
             yield task_id
             if not head.held:  # the lease of a run that died stays as it is: it says that it died
                 with contextlib.suppress(ConflictError):
-                    await self.runner.tasks.renew(head, now + RECHECK_AFTER_SECONDS)
+                    await self.runner.tasks.renew_lease(head, now + RECHECK_AFTER_SECONDS)
 
-    async def _find_unheld(self, owner: str, task_id: str) -> Head | None:
+    async def _find_unheld(self, owner: str, task_id: str) -> TaskRecord | None:
         """The head, if the task needs a run and no run has it."""
         try:
             head = await self.runner.tasks.read(owner, task_id)
-        except StorageError as error:  # a later agentfn's task: left for it
+        except StoredDataError as error:  # a later agentfn's task: left for it
             logger.error("not swept: %s", error, task_id=task_id)
             return None
-        return head if head and head.open and not head.held_at(self.runner.tasks.clock()) else None
+        return head if head and head.is_open and not head.is_leased_at(self.runner.tasks.clock()) else None

@@ -7,7 +7,7 @@ from uuid import uuid4
 from a2a.types import Artifact, Message, Part, Role, StreamResponse, Task, TaskState, TaskStatus
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.store.task_events import artifact_event, now, status_event
+from agentfn.store.task_events import artifact_event, now_timestamp, status_event
 from agentfn.tools import FileRecord
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def with_status(task: Task, state: TaskState, text: str = "") -> Task:
     """A copy of the task in that state, with `text` as the agent's message."""
     changed = Task()
     changed.CopyFrom(task)
-    status = TaskStatus(state=state, timestamp=now())
+    status = TaskStatus(state=state, timestamp=now_timestamp())
     if text:
         status.message.CopyFrom(agent_message(task, text))
     changed.status.CopyFrom(status)

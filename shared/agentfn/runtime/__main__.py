@@ -9,10 +9,10 @@ from aws_lambda_powertools.logging.filters import SuppressFilter
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
 
 from agentfn.runtime.fault import Fault
-from agentfn.runtime.handler_loader import named
-from agentfn.runtime.invocation_loop import RuntimeLoop
+from agentfn.runtime.handler_loader import load_handler
+from agentfn.runtime.invocation_loop import InvocationLoop
 from agentfn.runtime.runtime_api import RuntimeApi
-from agentfn.runtime.snapstart import pass_through
+from agentfn.runtime.snapstart import run_snapshot_hooks
 from agentfn.telemetry import logger
 
 
@@ -24,14 +24,14 @@ def main() -> int:
         sys.path.insert(0, root)
     api = RuntimeApi(os.environ["AWS_LAMBDA_RUNTIME_API"])
     try:
-        handler = named(os.environ["_HANDLER"])
+        handler = load_handler(os.environ["_HANDLER"])
     except Fault as fault:
         logger.error("the function cannot start: %s: %s", fault.kind, fault, exc_info=fault.__cause__ or fault)
-        api.fail_init(fault)
+        api.report_init_error(fault)
         return 1
     if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
-        pass_through(api)
-    RuntimeLoop(api, handler).run()
+        run_snapshot_hooks(api)
+    InvocationLoop(api, handler).run()
     return 0
 
 

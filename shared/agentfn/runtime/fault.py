@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-HERE = str(Path(__file__).parent)
-LONGEST_CAUSE = 64 * 1024  # characters of a header
+RUNTIME_FOLDER = str(Path(__file__).parent)
+MAX_XRAY_CAUSE_CHARS = 64 * 1024  # characters of a header
 
 
 class Fault(Exception):  # noqa: N818 - Lambda's word for it
@@ -19,14 +19,14 @@ class Fault(Exception):  # noqa: N818 - Lambda's word for it
         self.frames = frames or []
 
     @classmethod
-    def of(cls, error: BaseException, kind: str = "", message: str = "") -> "Fault":
+    def from_exception(cls, error: BaseException, kind: str = "", message: str = "") -> "Fault":
         """As Lambda's own client tells it: the stack from the handler on."""
         frames = traceback.extract_tb(error.__traceback__)
-        while frames and frames[0].filename.startswith(HERE):
+        while frames and frames[0].filename.startswith(RUNTIME_FOLDER):
             frames.pop(0)
         return cls(kind or type(error).__name__, message or str(error), list(frames))
 
-    def told(self, request_id: str = "") -> bytes:
+    def to_json(self, request_id: str = "") -> bytes:
         body = {
             "errorMessage": str(self),
             "errorType": self.kind,
@@ -35,7 +35,7 @@ class Fault(Exception):  # noqa: N818 - Lambda's word for it
         }
         return json.dumps(body).encode()
 
-    def cause(self) -> str:
+    def xray_cause(self) -> str:
         """For X-Ray, in one line; empty where it would be too long for a header."""
         stack = [{"label": frame.name, "path": frame.filename, "line": frame.lineno} for frame in self.frames]
         cause = {
@@ -44,15 +44,15 @@ class Fault(Exception):  # noqa: N818 - Lambda's word for it
             "paths": sorted({frame.filename for frame in self.frames}),
         }
         text = json.dumps(cause)
-        return text if len(text) <= LONGEST_CAUSE else ""
+        return text if len(text) <= MAX_XRAY_CAUSE_CHARS else ""
 
 
 @contextmanager
-def faults(kind: str = "", prefix: str = "") -> Iterator[None]:
+def map_to_fault(kind: str = "", prefix: str = "") -> Iterator[None]:
     """Inside, whatever is raised becomes a Fault; one that is already stays as it is."""
     try:
         yield
     except Fault:
         raise
     except Exception as error:
-        raise Fault.of(error, kind, f"{prefix}{error}") from error
+        raise Fault.from_exception(error, kind, f"{prefix}{error}") from error

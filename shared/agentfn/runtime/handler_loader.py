@@ -4,25 +4,25 @@ import importlib
 import sys
 from typing import Any
 
-from agentfn.runtime.fault import Fault, faults
+from agentfn.runtime.fault import Fault, map_to_fault
 
 
-def named(handler: str) -> Any:
+def load_handler(handler: str) -> Any:
     """Raises Fault, in Lambda's own words where it has some: what the module raises while it is imported, too."""
     module, _, name = handler.rpartition(".")
     if not module:
         raise Fault("Runtime.MalformedHandlerName", f"Bad handler '{handler}': it names no module, as app.handler does")
     if module.partition(".")[0] in sys.builtin_module_names:
         raise Fault("Runtime.BuiltInModuleConflict", f"Cannot use built-in module {module} as a handler module")
-    found = _imported(module)
+    found = _import_module(module)
     if not hasattr(found, name):
         raise Fault("Runtime.HandlerNotFound", f"Handler '{name}' missing on module '{module}'")
     return getattr(found, name)
 
 
-def _imported(module: str) -> Any:
+def _import_module(module: str) -> Any:
     try:
-        with faults():
+        with map_to_fault():
             return importlib.import_module(module.replace("/", "."))
     except Fault as fault:
         match fault.__cause__:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from agentfn.runtime.fault import faults
+from agentfn.runtime.fault import map_to_fault
 
-CLIENT = ("installation_id", "app_title", "app_version_name", "app_version_code", "app_package_name")
+CLIENT_FIELDS = ("installation_id", "app_title", "app_version_name", "app_version_code", "app_package_name")
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Invocation:
 
     def event(self) -> Any:
         """Raises Fault for one that is no JSON."""
-        with faults("Runtime.UnmarshalError", "Unable to unmarshal input: "):
+        with map_to_fault("Runtime.UnmarshalError", "Unable to unmarshal input: "):
             return json.loads(self.body)
 
     def context(self) -> "InvocationContext":
         """Raises Fault for headers that cannot be read."""
-        client, identity = (self._object(name) for name in ("client-context", "cognito-identity"))
+        client, identity = (self._json_header(name) for name in ("client-context", "cognito-identity"))
         return InvocationContext(
             aws_request_id=self.id,
             invoked_function_arn=self.headers.get("lambda-runtime-invoked-function-arn", ""),
@@ -44,15 +44,15 @@ class Invocation:
             deadline=int(self.headers["lambda-runtime-deadline-ms"]),
         )
 
-    def _object(self, name: str) -> Any:
+    def _json_header(self, name: str) -> Any:
         text = self.headers.get(f"lambda-runtime-{name}")
         if not text:
             return None
-        with faults("Runtime.LambdaContextUnmarshalError", f"Unable to parse {name} JSON: "):
+        with map_to_fault("Runtime.LambdaContextUnmarshalError", f"Unable to parse {name} JSON: "):
             return json.loads(text)
 
 
-def _of_the_environment(name: str) -> Any:
+def _environment_field(name: str) -> Any:
     return field(default_factory=lambda: os.environ.get(name, ""))
 
 
@@ -69,11 +69,11 @@ class InvocationContext:
     identity: Any
     tenant_id: str | None
     deadline: int
-    function_name: str = _of_the_environment("AWS_LAMBDA_FUNCTION_NAME")
-    function_version: str = _of_the_environment("AWS_LAMBDA_FUNCTION_VERSION")
-    memory_limit_in_mb: str = _of_the_environment("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
-    log_group_name: str = _of_the_environment("AWS_LAMBDA_LOG_GROUP_NAME")
-    log_stream_name: str = _of_the_environment("AWS_LAMBDA_LOG_STREAM_NAME")
+    function_name: str = _environment_field("AWS_LAMBDA_FUNCTION_NAME")
+    function_version: str = _environment_field("AWS_LAMBDA_FUNCTION_VERSION")
+    memory_limit_in_mb: str = _environment_field("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    log_group_name: str = _environment_field("AWS_LAMBDA_LOG_GROUP_NAME")
+    log_stream_name: str = _environment_field("AWS_LAMBDA_LOG_STREAM_NAME")
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, self.deadline - int(time.time() * 1000))
@@ -84,5 +84,5 @@ def _client_context(sent: dict[str, Any]) -> Any:
     return SimpleNamespace(
         custom=sent.get("custom"),
         env=sent.get("env"),
-        client=SimpleNamespace(**{name: client.get(name) for name in CLIENT}),
+        client=SimpleNamespace(**{name: client.get(name) for name in CLIENT_FIELDS}),
     )

@@ -5,16 +5,16 @@ import os
 from decimal import Decimal
 from typing import Any
 
-from agentfn.event_sources.api_gateway import is_http
-from agentfn.runtime.fault import Fault, faults
+from agentfn.event_sources.api_gateway import is_api_gateway_event
+from agentfn.runtime.fault import Fault, map_to_fault
 from agentfn.runtime.invocation import Invocation
 from agentfn.runtime.runtime_api import RuntimeApi
 from agentfn.telemetry import logger
 
-TRACE = "_X_AMZN_TRACE_ID"
+TRACE_ID_VARIABLE = "_X_AMZN_TRACE_ID"
 
 
-class RuntimeLoop:
+class InvocationLoop:
     """`handler` is a function, or one that has `stream`, as those made by `serve` do."""
 
     def __init__(self, api: RuntimeApi, handler: Any) -> None:
@@ -23,70 +23,70 @@ class RuntimeLoop:
 
     def run(self) -> None:
         while True:
-            self.serve(self._api.next())
+            self.handle(self._api.next_invocation())
 
-    def serve(self, invocation: Invocation) -> None:
+    def handle(self, invocation: Invocation) -> None:
         """Whatever the handler does, the event gets an answer or an error, and the process goes on."""
-        _trace(invocation)
+        _set_trace_id(invocation)
         logger.append_keys(function_request_id=invocation.id)
         try:
             event, context = invocation.event(), invocation.context()
-            if _is_request(event) and hasattr(self._handler, "stream"):
-                self._stream(invocation, event, context)
+            if _is_http_event(event) and hasattr(self._handler, "stream"):
+                self._invoke_streaming(invocation, event, context)
             else:
-                self._answer(invocation, event, context)
+                self._invoke(invocation, event, context)
         except Fault as fault:
-            _log(fault)
-            self._api.fail(invocation, fault)
+            _log_fault(fault)
+            self._api.report_error(invocation, fault)
 
-    def _answer(self, invocation: Invocation, event: Any, context: Any) -> None:
-        with faults():
+    def _invoke(self, invocation: Invocation, event: Any, context: Any) -> None:
+        with map_to_fault():
             answer = self._handler(event, context)
         if isinstance(answer, bytes):
-            self._api.answer(invocation, answer, "application/unknown")
+            self._api.send_response(invocation, answer, "application/unknown")
         else:
-            self._api.answer(invocation, _encoded(answer))
+            self._api.send_response(invocation, _encode_response(answer))
 
-    def _stream(self, invocation: Invocation, event: Any, context: Any) -> None:
+    def _invoke_streaming(self, invocation: Invocation, event: Any, context: Any) -> None:
         """Raises Fault for what broke before anything was sent."""
-        answer = self._api.streamed(invocation)
+        answer = self._api.streaming_response(invocation)
         try:
-            with faults():
+            with map_to_fault():
                 self._handler.stream(event, context, answer.send)
         except Fault as fault:
-            if not answer.begun:
+            if not answer.started:
                 raise
-            _log(fault)
+            _log_fault(fault)
             answer.end(fault)
             return
-        if not answer.begun:
+        if not answer.started:
             raise Fault("Runtime.NoResponse", "the handler ended without an answer")
         answer.end()
 
 
-def _is_request(event: Any) -> bool:
-    return isinstance(event, dict) and is_http(event)
+def _is_http_event(event: Any) -> bool:
+    return isinstance(event, dict) and is_api_gateway_event(event)
 
 
-def _encoded(answer: Any) -> bytes:
-    with faults("Runtime.MarshalError", "Unable to marshal response: "):
-        return json.dumps(answer, ensure_ascii=False, default=_number).encode()
+def _encode_response(answer: Any) -> bytes:
+    with map_to_fault("Runtime.MarshalError", "Unable to marshal response: "):
+        return json.dumps(answer, ensure_ascii=False, default=_encode_decimal).encode()
 
 
-def _number(value: Any) -> Any:
+def _encode_decimal(value: Any) -> Any:
     """Decimals, which boto3 gives for DynamoDB's numbers, are numbers."""
     if not isinstance(value, Decimal):
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _trace(invocation: Invocation) -> None:
+def _set_trace_id(invocation: Invocation) -> None:
     """Where X-Ray's clients look for it."""
     if told := invocation.headers.get("lambda-runtime-trace-id"):
-        os.environ[TRACE] = told
+        os.environ[TRACE_ID_VARIABLE] = told
     else:
-        os.environ.pop(TRACE, None)
+        os.environ.pop(TRACE_ID_VARIABLE, None)
 
 
-def _log(fault: Fault) -> None:
+def _log_fault(fault: Fault) -> None:
     logger.error("the handler failed: %s: %s", fault.kind, fault, exc_info=fault.__cause__ or fault)

@@ -8,12 +8,12 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 
 from agentfn.runtime.fault import Fault
 from agentfn.runtime.invocation import Invocation
-from agentfn.runtime.streaming_response import StreamedAnswer
+from agentfn.runtime.streaming_response import StreamingResponse
 from agentfn.telemetry import logger
 
-BASE = "/2018-06-01/runtime"
-LARGEST = 6_291_556  # bytes of an answer that is not streamed, which is what Lambda says when it refuses one
-TOO_LARGE = (
+API_PATH = "/2018-06-01/runtime"
+MAX_RESPONSE_BYTES = 6_291_556  # bytes of an answer that is not streamed, which is what Lambda says when it refuses one
+RESPONSE_TOO_LARGE_TEXT = (
     "the answer has {size:,} bytes, and Lambda passes {limit:,} on at most; answer with less, or with a link to a file"
 )
 
@@ -29,62 +29,62 @@ class RuntimeApi:
         self._address = address
         self._connection = HTTPConnection(address)
 
-    def next(self) -> Invocation:
+    def next_invocation(self) -> Invocation:
         """Waits for the next event: Lambda may freeze the process meanwhile."""
-        response, body = self._ask("GET", "/invocation/next", expected=200)
+        response, body = self._request("GET", "/invocation/next", expected=200)
         return Invocation(body, {name.lower(): value for name, value in response.getheaders()})
 
-    def answer(self, invocation: Invocation, body: bytes, content_type: str = "application/json") -> None:
+    def send_response(self, invocation: Invocation, body: bytes, content_type: str = "application/json") -> None:
         """The whole answer. Raises Fault for one that is too large, having sent nothing."""
-        if len(body) > LARGEST:
-            raise Fault("Function.ResponseSizeTooLarge", TOO_LARGE.format(size=len(body), limit=LARGEST))
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise Fault("Function.ResponseSizeTooLarge", RESPONSE_TOO_LARGE_TEXT.format(size=len(body), limit=MAX_RESPONSE_BYTES))
         path, headers = f"/invocation/{invocation.id}/response", {"Content-Type": content_type}
-        self._ask("POST", path, body, headers | _same(invocation))
+        self._request("POST", path, body, headers | _invocation_id_header(invocation))
 
-    def streamed(self, invocation: Invocation) -> StreamedAnswer:
+    def streaming_response(self, invocation: Invocation) -> StreamingResponse:
         """An answer that is yet to begin, over a connection of its own: one that breaks takes nothing with it."""
-        path = f"{BASE}/invocation/{invocation.id}/response"
-        return StreamedAnswer(self._address, path, _same(invocation))
+        path = f"{API_PATH}/invocation/{invocation.id}/response"
+        return StreamingResponse(self._address, path, _invocation_id_header(invocation))
 
-    def fail(self, invocation: Invocation, fault: Fault) -> None:
-        headers = _same(invocation) | {"Lambda-Runtime-Function-XRay-Error-Cause": fault.cause()}
-        self._tell(f"/invocation/{invocation.id}/error", fault, headers, invocation.id)
+    def report_error(self, invocation: Invocation, fault: Fault) -> None:
+        headers = _invocation_id_header(invocation) | {"Lambda-Runtime-Function-XRay-Error-Cause": fault.xray_cause()}
+        self._post_error(f"/invocation/{invocation.id}/error", fault, headers, invocation.id)
 
-    def fail_init(self, fault: Fault, kind: str = "") -> None:
-        self._tell("/init/error", fault, {"Lambda-Runtime-Function-Error-Type": kind or fault.kind})
+    def report_init_error(self, fault: Fault, kind: str = "") -> None:
+        self._post_error("/init/error", fault, {"Lambda-Runtime-Function-Error-Type": kind or fault.kind})
 
-    def fail_restore(self, fault: Fault, kind: str) -> None:
-        self._tell("/restore/error", fault, {"Lambda-Runtime-Function-Error-Type": kind})
+    def report_restore_error(self, fault: Fault, kind: str) -> None:
+        self._post_error("/restore/error", fault, {"Lambda-Runtime-Function-Error-Type": kind})
 
     def wait_for_restore(self) -> None:
         """The snapshot is taken in here. Returns in each environment that is made from it."""
-        self._ask("GET", "/restore/next", expected=200)
+        self._request("GET", "/restore/next", expected=200)
         self._connection.close()  # its other end may be another by now
 
-    def _tell(self, path: str, fault: Fault, headers: Mapping[str, str], request_id: str = "") -> None:
+    def _post_error(self, path: str, fault: Fault, headers: Mapping[str, str], request_id: str = "") -> None:
         kind = {"Lambda-Runtime-Function-Error-Type": fault.kind, "Content-Type": "application/json"}
-        self._ask("POST", path, fault.told(request_id), {**kind, **headers})
+        self._request("POST", path, fault.to_json(request_id), {**kind, **headers})
 
-    def _ask(
+    def _request(
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None, expected: int = 202
     ) -> tuple[HTTPResponse, bytes]:
         try:
-            response, answer = self._exchange(method, path, body, headers or {})
+            response, answer = self._send_request(method, path, body, headers or {})
         except (HTTPException, OSError) as error:
             logger.debug("the Runtime API hung up, once more: %s", error)
             self._connection.close()
-            response, answer = self._exchange(method, path, body, headers or {})
+            response, answer = self._send_request(method, path, body, headers or {})
         if response.status != expected:
             raise RuntimeApiError(f"{method} {path}: {response.status} {answer[:500].decode(errors='replace')}")
         return response, answer
 
-    def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[HTTPResponse, bytes]:
-        self._connection.request(method, BASE + path, body or None, dict(headers))
+    def _send_request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[HTTPResponse, bytes]:
+        self._connection.request(method, API_PATH + path, body or None, dict(headers))
         response = self._connection.getresponse()
         return response, response.read()
 
 
-def _same(invocation: Invocation) -> dict[str, str]:
+def _invocation_id_header(invocation: Invocation) -> dict[str, str]:
     """Tells Lambda which of its tries this answers, where it said so."""
     name = "Lambda-Runtime-Invocation-Id"
     told = invocation.headers.get(name.lower())

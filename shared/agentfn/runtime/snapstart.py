@@ -7,45 +7,45 @@ of Lambda's runtime.
 import sys
 from typing import Any
 
-from agentfn.runtime.fault import Fault, faults
+from agentfn.runtime.fault import Fault, map_to_fault
 from agentfn.runtime.runtime_api import RuntimeApi
 from agentfn.telemetry import logger
 
-NO_SNAPSHOT, NO_RESTORE = 64, 65
+SNAPSHOT_FAILED_EXIT_CODE, RESTORE_FAILED_EXIT_CODE = 64, 65
 
 
-def pass_through(api: RuntimeApi) -> None:
+def run_snapshot_hooks(api: RuntimeApi) -> None:
     """Returns in an environment that was restored. Exits where a hook fails."""
     try:
-        with faults():
-            _before()
+        with map_to_fault():
+            _run_before_snapshot()
             api.wait_for_restore()
     except Fault as fault:
         logger.error("no snapshot can be taken: %s", fault, exc_info=fault.__cause__)
-        api.fail_init(fault, "Runtime.BeforeSnapshotError")
-        sys.exit(NO_SNAPSHOT)
+        api.report_init_error(fault, "Runtime.BeforeSnapshotError")
+        sys.exit(SNAPSHOT_FAILED_EXIT_CODE)
     try:
-        with faults():
-            _after()
+        with map_to_fault():
+            _run_after_restore()
     except Fault as fault:
         logger.error("the snapshot cannot be used: %s", fault, exc_info=fault.__cause__)
-        api.fail_restore(fault, "Runtime.AfterRestoreError")
-        sys.exit(NO_RESTORE)
+        api.report_restore_error(fault, "Runtime.AfterRestoreError")
+        sys.exit(RESTORE_FAILED_EXIT_CODE)
 
 
-def _before() -> None:
-    hooks = _registered("get_before_snapshot")
+def _run_before_snapshot() -> None:
+    hooks = _registered_hooks("get_before_snapshot")
     while hooks:  # the last one that was registered comes first
         hook, arguments, named = hooks.pop()
         hook(*arguments, **named)
 
 
-def _after() -> None:
-    for hook, arguments, named in _registered("get_after_restore"):
+def _run_after_restore() -> None:
+    for hook, arguments, named in _registered_hooks("get_after_restore"):
         hook(*arguments, **named)
 
 
-def _registered(which: str) -> list[Any]:
+def _registered_hooks(which: str) -> list[Any]:
     try:
         import snapshot_restore_py  # type: ignore[import-not-found] # nobody but Lambda has it
     except ImportError:

@@ -16,62 +16,62 @@ from agentfn.telemetry import logger
 if TYPE_CHECKING:
     from starlette.types import Message
 
-END_OF_HEAD = b"\0" * 8
-PATIENCE = 30.0  # seconds that one part may take to be accepted; the event loop, and leases with it, stands still
-TRAILERS = ("Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body")
-HEADERS = {
+PRELUDE_DELIMITER = b"\0" * 8
+SEND_TIMEOUT_SECONDS = 30.0  # seconds that one part may take to be accepted; the event loop, and leases with it, stands still
+ERROR_TRAILERS = ("Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body")
+STREAMING_HEADERS = {
     "Content-Type": "application/vnd.awslambda.http-integration-response",
     "Lambda-Runtime-Function-Response-Mode": "streaming",
     "Transfer-Encoding": "chunked",
-    "Trailer": ", ".join(TRAILERS),
+    "Trailer": ", ".join(ERROR_TRAILERS),
 }
 
 
-class StreamedAnswer:
+class StreamingResponse:
     """Begins with the message that has the status. `begun` says that this was sent: an error comes too late then."""
 
     def __init__(self, address: str, path: str, headers: Mapping[str, str]) -> None:
-        self._connection = HTTPConnection(address, timeout=PATIENCE)
+        self._connection = HTTPConnection(address, timeout=SEND_TIMEOUT_SECONDS)
         self._path = path
-        self._headers = {**HEADERS, **headers}
-        self._gone = False
-        self.begun = False
+        self._headers = {**STREAMING_HEADERS, **headers}
+        self._disconnected = False
+        self.started = False
 
     def send(self, message: "Message") -> None:
         """One of ASGI's messages. Raises OSError when nobody listens any more."""
-        if self._gone:
+        if self._disconnected:
             raise ConnectionAbortedError("the client is gone")
         try:
             if message["type"] == "http.response.start":
-                self._begin(head(message))
+                self._start(encode_prelude(message))
             elif body := message.get("body", b""):  # an empty part would be the last one
-                self._part(body)
+                self._send_chunk(body)
         except OSError:
-            self._gone = True
+            self._disconnected = True
             raise
 
     def end(self, fault: Fault | None = None) -> None:
         """Ends it well, or with the error that broke it off."""
         try:
-            if not self._gone:
-                self._finish(_trailers(fault) if fault else b"")
+            if not self._disconnected:
+                self._send_end(_error_trailers(fault) if fault else b"")
         except (HTTPException, OSError) as error:
             logger.info("the answer was not taken to its end: %s", error)
         finally:
             self._connection.close()
 
-    def _begin(self, first: bytes) -> None:
+    def _start(self, first: bytes) -> None:
         self._connection.putrequest("POST", self._path, skip_accept_encoding=True)
         for name, value in self._headers.items():
             self._connection.putheader(name, value)
         self._connection.endheaders()
-        self.begun = True
-        self._part(first)
+        self.started = True
+        self._send_chunk(first)
 
-    def _part(self, body: bytes) -> None:
+    def _send_chunk(self, body: bytes) -> None:
         self._connection.send(b"%x\r\n%b\r\n" % (len(body), body))
 
-    def _finish(self, trailers: bytes) -> None:
+    def _send_end(self, trailers: bytes) -> None:
         self._connection.send(b"0\r\n" + trailers + b"\r\n")
         response = self._connection.getresponse()
         body = response.read()
@@ -79,7 +79,7 @@ class StreamedAnswer:
             logger.warning("the Runtime API answered %s %s", response.status, body[:500].decode(errors="replace"))
 
 
-def head(message: "Message") -> bytes:
+def encode_prelude(message: "Message") -> bytes:
     """Status and headers as API Gateway and function URLs want them before the first byte.
 
     The length is left out: how long a stream is, its end says.
@@ -99,11 +99,11 @@ def head(message: "Message") -> bytes:
         "cookies": cookies,
     }
     return (
-        json.dumps({name: value for name, value in told.items() if value or name == "headers"}).encode() + END_OF_HEAD
+        json.dumps({name: value for name, value in told.items() if value or name == "headers"}).encode() + PRELUDE_DELIMITER
     )
 
 
-def _trailers(fault: Fault) -> bytes:
-    kind, body = TRAILERS
-    told = base64.b64encode(fault.told()).decode()
+def _error_trailers(fault: Fault) -> bytes:
+    kind, body = ERROR_TRAILERS
+    told = base64.b64encode(fault.to_json()).decode()
     return f"{kind}: {fault.kind}\r\n{body}: {told}\r\n".encode("latin-1", "replace")

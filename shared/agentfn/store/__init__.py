@@ -1,10 +1,10 @@
 """Tasks in DynamoDB: heads, transcripts, events, leases. One door for writes."""
 
-from agentfn.store.list_tasks import Listing
-from agentfn.store.sdk.sdk_event_stream import DynamoEventStream
-from agentfn.store.sdk.sdk_task_store import DynamoTaskStore
+from agentfn.store.list_tasks import TaskLister
+from agentfn.store.sdk.sdk_event_stream import SdkEventStream
+from agentfn.store.sdk.sdk_task_store import SdkTaskStore
 from agentfn.store.table import Table
-from agentfn.store.task_record import Head
-from agentfn.store.task_store import MessageRecord, Tasks
+from agentfn.store.task_record import TaskRecord
+from agentfn.store.task_store import MessageRecord, TaskStore
 
-__all__ = ["DynamoEventStream", "DynamoTaskStore", "Head", "Listing", "MessageRecord", "Table", "Tasks"]
+__all__ = ["SdkEventStream", "SdkTaskStore", "TaskRecord", "TaskLister", "MessageRecord", "Table", "TaskStore"]

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any, Protocol
 from uuid import uuid4
 
-COMPRESS_ABOVE = 4_000  # characters
-SPILL_ABOVE = 300_000  # bytes after compression
+MAX_PLAIN_CHARS = 4_000  # characters
+MAX_INLINE_BYTES = 300_000  # bytes after compression
 
 Attribute = dict[str, Any]
 
 
-class Spill(Protocol):
+class OverflowStore(Protocol):
     """Where payloads go that an item cannot hold. Blocks."""
 
     def put(self, key: str, content: bytes) -> None: ...
@@ -23,25 +23,25 @@ class Spill(Protocol):
     def get(self, key: str) -> bytes: ...
 
 
-class Payloads:
-    def __init__(self, spill: Spill, name: Callable[[], str] = lambda: uuid4().hex) -> None:
-        self._spill = spill
-        self._name = name
+class PayloadCodec:
+    def __init__(self, overflow: OverflowStore, new_name: Callable[[], str] = lambda: uuid4().hex) -> None:
+        self._overflow = overflow
+        self._new_name = new_name
 
-    def pack(self, text: str, prefix: str, limit: int = SPILL_ABOVE) -> Attribute:
+    def encode(self, text: str, prefix: str, max_inline_bytes: int = MAX_INLINE_BYTES) -> Attribute:
         """`prefix` is the folder that a spilled payload goes to; `limit` is in bytes. May block."""
-        if len(text) <= COMPRESS_ABOVE:
+        if len(text) <= MAX_PLAIN_CHARS:
             return {"S": text}
         packed = zlib.compress(text.encode())
-        if len(packed) <= limit:
+        if len(packed) <= max_inline_bytes:
             return {"B": packed}
-        key = f"{prefix}spill/{self._name()}"
-        self._spill.put(key, packed)
+        key = f"{prefix}spill/{self._new_name()}"
+        self._overflow.put(key, packed)
         return {"M": {"key": {"S": key}}}
 
-    def unpack(self, attribute: Attribute) -> str:
+    def decode(self, attribute: Attribute) -> str:
         """May block."""
         if "S" in attribute:
             return str(attribute["S"])
-        packed = attribute["B"] if "B" in attribute else self._spill.get(attribute["M"]["key"]["S"])
+        packed = attribute["B"] if "B" in attribute else self._overflow.get(attribute["M"]["key"]["S"])
         return zlib.decompress(packed).decode()

@@ -9,37 +9,37 @@ from google.protobuf.json_format import MessageToJson, Parse
 
 from agentfn.errors import ConflictError
 from agentfn.store import table_keys
-from agentfn.store.table import Item, key
-from agentfn.store.task_record import Head
-from agentfn.store.task_store import Tasks
+from agentfn.store.table import Item, item_key
+from agentfn.store.task_record import TaskRecord
+from agentfn.store.task_store import TaskStore
 
 
 @dataclass(frozen=True)
-class Push:
+class PushSubscription:
     """`old` says that the subscriber speaks protocol 0.3. All up to version `sent` was delivered; `tries` counts the
     failures in a row since, and `failed` says that there were too many. `address` is the agent's URL as the subscriber
     knows it.
     """
 
     config: TaskPushNotificationConfig
-    old: bool = False
-    sent: int = 0
-    tries: int = 0
-    failed: bool = False
-    address: str = ""
+    uses_v0_3: bool = False
+    delivered_version: int = 0
+    failures: int = 0
+    has_failed: bool = False
+    agent_url: str = ""
 
-    def attributes(self) -> dict[str, Any]:
+    def to_attributes(self) -> dict[str, Any]:
         return {
             "config": {"S": MessageToJson(self.config, indent=None)},
-            "old": {"BOOL": self.old},
-            "sent": {"N": str(self.sent)},
-            "tries": {"N": str(self.tries)},
-            "failed": {"BOOL": self.failed},
-            "address": {"S": self.address},
+            "old": {"BOOL": self.uses_v0_3},
+            "sent": {"N": str(self.delivered_version)},
+            "tries": {"N": str(self.failures)},
+            "failed": {"BOOL": self.has_failed},
+            "address": {"S": self.agent_url},
         }
 
     @classmethod
-    def read(cls, item: Item) -> "Push":
+    def from_item(cls, item: Item) -> "PushSubscription":
         return cls(
             config=Parse(item["config"]["S"], TaskPushNotificationConfig()),
             old=item["old"]["BOOL"],
@@ -50,65 +50,65 @@ class Push:
         )
 
 
-class Pushes:
+class PushStore:
     """The push configurations of one agent's tasks."""
 
-    def __init__(self, tasks: Tasks) -> None:
-        self._tasks = tasks
-        self._table = tasks.table
+    def __init__(self, task_store: TaskStore) -> None:
+        self._task_store = task_store
+        self._table = task_store.table
 
-    async def put(self, head: Head, push: Push) -> None:
+    async def put(self, record: TaskRecord, subscription: PushSubscription) -> None:
         """Sets or replaces it. The head says from then on that its events are to be announced.
 
         Raises ConflictError where the task is gone.
         """
         flag = {
-            "Key": key(head.key, table_keys.HEAD),
+            "Key": item_key(record.partition_key, table_keys.TASK_SORT_KEY),
             "UpdateExpression": "SET pushes = :true",
             "ConditionExpression": "attribute_exists(pk)",
             "ExpressionAttributeValues": {":true": {"BOOL": True}},
         }
-        await self._table.write({"Put": {"Item": item_of(head, push)}}, {"Update": flag})
+        await self._table.write({"Put": {"Item": subscription_item(record, subscription)}}, {"Update": flag})
 
-    async def all(self, head: Head) -> list[Push]:
+    async def list_all(self, record: TaskRecord) -> list[PushSubscription]:
         items = await self._table.query_all(
             KeyConditionExpression="pk = :pk AND begins_with(sk, :push)",
-            ExpressionAttributeValues={":pk": {"S": head.key}, ":push": {"S": table_keys.PUSH}},
+            ExpressionAttributeValues={":pk": {"S": record.partition_key}, ":push": {"S": table_keys.PUSH_PREFIX}},
             ConsistentRead=True,
         )
-        return [Push.read(item) for item in items]
+        return [PushSubscription.from_item(item) for item in items]
 
-    async def get(self, head: Head, config_id: str) -> Push | None:
-        item = await self._table.get(head.key, table_keys.push(config_id))
-        return Push.read(item) if item else None
+    async def get(self, record: TaskRecord, config_id: str) -> PushSubscription | None:
+        item = await self._table.get(record.partition_key, table_keys.push_sort_key(config_id))
+        return PushSubscription.from_item(item) if item else None
 
-    async def delete(self, head: Head, config_id: str) -> None:
-        await self._table.write({"Delete": {"Key": key(head.key, table_keys.push(config_id))}})
+    async def delete(self, record: TaskRecord, config_id: str) -> None:
+        await self._table.write({"Delete": {"Key": item_key(record.partition_key, table_keys.push_sort_key(config_id))}})
 
-    async def claim(self, head: Head, push: Push, until: float) -> bool:
+    async def claim(self, record: TaskRecord, subscription: PushSubscription, until: float) -> bool:
         """Whether this invocation may deliver to it until then: one at a time, so that events keep their order."""
-        return await self._update(
-            head,
-            push,
+        return await self._update_item(
+            record,
+            subscription,
             "SET busy_until = :until",
             "attribute_exists(pk) AND (attribute_not_exists(busy_until) OR busy_until < :now)",
-            {":until": _number(until), ":now": _number(self._tasks.clock())},
+            {":until": _number_attribute(until), ":now": _number_attribute(self._task_store.clock())},
         )
 
-    async def keep(self, head: Head, push: Push, *, busy_until: float = 0.0) -> bool:
+    async def save_progress(self, record: TaskRecord, subscription: PushSubscription, *, busy_until: float = 0.0) -> bool:
         """How far it is now; False where it was deleted meanwhile."""
-        values = {f":{name}": value for name, value in push.attributes().items() if name in ("sent", "tries", "failed")}
-        return await self._update(
-            head,
-            push,
+        values = {f":{name}": value for name, value in subscription.to_attributes().items() if name in ("sent", "tries", "failed")}
+        return await self._update_item(
+            record,
+            subscription,
             "SET sent = :sent, tries = :tries, failed = :failed, busy_until = :until",
             "attribute_exists(pk)",
-            {**values, ":until": _number(busy_until)},
+            {**values, ":until": _number_attribute(busy_until)},
         )
 
-    async def _update(self, head: Head, push: Push, change: str, condition: str, values: dict[str, Any]) -> bool:
+    async def _update_item(self, record: TaskRecord, subscription: PushSubscription, change: str, condition: str, values: dict[str, Any]) -> bool:
         update = {
-            "Key": key(head.key, table_keys.push(push.config.id)),
+            "Key": item_key(record.partition_key, table_keys.push_sort_key(subscription.config.id)),
             "UpdateExpression": change,
             "ConditionExpression": condition,
             "ExpressionAttributeValues": values,
@@ -120,16 +120,16 @@ class Pushes:
         return True
 
 
-def item_of(head: Head, push: Push) -> Item:
+def subscription_item(record: TaskRecord, subscription: PushSubscription) -> Item:
     """The item of a configuration; it expires with its task."""
     return {
-        **key(head.key, table_keys.push(push.config.id)),
-        **push.attributes(),
-        "expires": {"N": str(head.expires)},
+        **item_key(record.partition_key, table_keys.push_sort_key(subscription.config.id)),
+        **subscription.to_attributes(),
+        "expires": {"N": str(record.expires)},
     }
 
 
-def named(config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
+def with_ids(config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
     """A copy that names its task, and itself: a task's one nameless configuration has the task's id, as in the sdk."""
     copy = TaskPushNotificationConfig()
     copy.CopyFrom(config)
@@ -137,9 +137,9 @@ def named(config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificat
     return copy
 
 
-def delivered(push: Push, version: int) -> Push:
-    return dataclasses.replace(push, sent=version, tries=0)
+def mark_delivered(subscription: PushSubscription, version: int) -> PushSubscription:
+    return dataclasses.replace(subscription, sent=version, tries=0)
 
 
-def _number(value: float) -> dict[str, str]:
+def _number_attribute(value: float) -> dict[str, str]:
     return {"N": str(round(value, 3))}

@@ -7,19 +7,19 @@ from a2a.types import Artifact, StreamResponse, Task, TaskArtifactUpdateEvent, T
 from google.protobuf.timestamp_pb2 import Timestamp
 
 
-def now() -> Timestamp:
+def now_timestamp() -> Timestamp:
     """The present moment, in whole milliseconds as A2A asks for."""
     moment = Timestamp()
     moment.FromMilliseconds(int(datetime.now(UTC).timestamp() * 1000))
     return moment
 
 
-def payload_of(told: StreamResponse) -> Any:
+def event_payload(event: StreamResponse) -> Any:
     """The event itself."""
-    return getattr(told, str(told.WhichOneof("payload")))
+    return getattr(event, str(event.WhichOneof("payload")))
 
 
-def snapshot(task: Task) -> StreamResponse:
+def snapshot_event(task: Task) -> StreamResponse:
     return StreamResponse(task=task)
 
 

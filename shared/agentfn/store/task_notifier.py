@@ -3,18 +3,18 @@
 import asyncio
 
 
-class Bell:
+class TaskNotifier:
     def __init__(self) -> None:
-        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._waiters: dict[str, set[asyncio.Event]] = {}
 
-    def ring(self, name: str) -> None:
-        for event in self._waiting.get(name, ()):
+    def notify(self, task_id: str) -> None:
+        for event in self._waiters.get(task_id, ()):
             event.set()
 
-    async def wait(self, name: str, seconds: float) -> None:
+    async def wait(self, task_id: str, seconds: float) -> None:
         """Returns when it rings for that name, or after so many seconds."""
         event = asyncio.Event()
-        waiting = self._waiting.setdefault(name, set())
+        waiting = self._waiters.setdefault(task_id, set())
         waiting.add(event)
         try:
             async with asyncio.timeout(seconds):
@@ -24,4 +24,4 @@ class Bell:
         finally:
             waiting.discard(event)
             if not waiting:
-                self._waiting.pop(name, None)
+                self._waiters.pop(task_id, None)

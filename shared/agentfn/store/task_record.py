@@ -8,15 +8,15 @@ from typing import Self
 from a2a.types import Task, TaskState
 from google.protobuf.json_format import MessageToJson, Parse
 
-from agentfn.errors import StorageError
+from agentfn.errors import StoredDataError
 from agentfn.store import table_keys
-from agentfn.store.payload_codec import Attribute, Payloads
+from agentfn.store.payload_codec import Attribute, PayloadCodec
 from agentfn.tools import FileRecord
 
-FILES_SPILL_ABOVE = 50_000  # bytes; they share an item with the task
-SCHEMA = 1  # of heads and transcripts; a higher one was written by a later agentfn
+MAX_INLINE_FILES_BYTES = 50_000  # bytes; they share an item with the task
+SCHEMA_VERSION = 1  # of heads and transcripts; a higher one was written by a later agentfn
 
-TERMINAL = frozenset(
+TERMINAL_STATES = frozenset(
     {
         TaskState.TASK_STATE_COMPLETED,
         TaskState.TASK_STATE_FAILED,
@@ -24,11 +24,11 @@ TERMINAL = frozenset(
         TaskState.TASK_STATE_REJECTED,
     }
 )
-WAITING = frozenset({TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED})
+WAITING_STATES = frozenset({TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED})
 
 
 @dataclass(frozen=True)
-class Head:
+class TaskRecord:
     """`run` counts the invocations that took the task; `idle` those in a row that saved nothing. `turns` is how many
     turns the transcript has. While `held`, only run number `run` may write, until `lease_end` (seconds since 1970).
     `pushes` says that somebody wants to be told of the task's events.
@@ -49,75 +49,75 @@ class Head:
     pushes: bool = False
 
     @property
-    def key(self) -> str:
-        return table_keys.task(self.agent, self.owner, self.task.id)
+    def partition_key(self) -> str:
+        return table_keys.task_partition(self.agent, self.owner, self.task.id)
 
     @property
-    def prefix(self) -> str:
+    def object_prefix(self) -> str:
         """The folder of this task's files in the bucket."""
         return f"{self.agent}/{self.owner}/{self.task.id}/"
 
     @property
-    def terminal(self) -> bool:
-        return self.task.status.state in TERMINAL
+    def is_terminal(self) -> bool:
+        return self.task.status.state in TERMINAL_STATES
 
     @property
-    def waiting(self) -> bool:
-        return self.task.status.state in WAITING
+    def is_waiting(self) -> bool:
+        return self.task.status.state in WAITING_STATES
 
     @property
-    def open(self) -> bool:
-        return not (self.terminal or self.waiting)
+    def is_open(self) -> bool:
+        return not (self.is_terminal or self.is_waiting)
 
-    def held_at(self, now: float) -> bool:
+    def is_leased_at(self, now: float) -> bool:
         """Whether some run may be at work on it."""
         return self.held and self.lease_end > now
 
-    def attributes(self, payloads: Payloads) -> dict[str, Attribute]:
+    def to_attributes(self, codec: PayloadCodec) -> dict[str, Attribute]:
         """Everything but the key. May block, where the task is too large for an item."""
-        heavy = {"task": self.task_attribute(payloads), "files": self.files_attribute(payloads)}
-        return {**self.plain_attributes(), **heavy}
+        heavy = {"task": self.encode_task(codec), "files": self.encode_files(codec)}
+        return {**self.scalar_attributes(), **heavy}
 
-    def task_attribute(self, payloads: Payloads) -> Attribute:
-        return payloads.pack(MessageToJson(self.task, indent=None), self.prefix)
+    def encode_task(self, codec: PayloadCodec) -> Attribute:
+        return codec.encode(MessageToJson(self.task, indent=None), self.object_prefix)
 
-    def files_attribute(self, payloads: Payloads) -> Attribute:
-        return payloads.pack(json.dumps([vars(record) for record in self.files]), self.prefix, FILES_SPILL_ABOVE)
+    def encode_files(self, codec: PayloadCodec) -> Attribute:
+        return codec.encode(json.dumps([vars(record) for record in self.files]), self.object_prefix, MAX_INLINE_FILES_BYTES)
 
-    def plain_attributes(self) -> dict[str, Attribute]:
+    def scalar_attributes(self) -> dict[str, Attribute]:
         """Those that are small whatever the task. The index of open tasks has those of open tasks only."""
         shape: dict[str, Attribute] = {
-            "schema": _number(SCHEMA),
+            "schema": _number_attribute(SCHEMA_VERSION),
             "state": {"S": TaskState.Name(self.task.status.state)},
-            "version": _number(self.version),
-            "run": _number(self.run),
-            "idle": _number(self.idle),
-            "turns": _number(self.turns),
+            "version": _number_attribute(self.version),
+            "run": _number_attribute(self.run),
+            "idle": _number_attribute(self.idle),
+            "turns": _number_attribute(self.turns),
             "held": {"BOOL": self.held},
             "skill": {"S": self.skill},
-            "expires": _number(self.expires),
-            "owner_key": {"S": table_keys.owned(self.agent, self.owner)},
-            "context_key": {"S": table_keys.in_context(self.agent, self.owner, self.task.context_id)},
-            "updated": {"S": updated(self.task)},
+            "expires": _number_attribute(self.expires),
+            "owner_key": {"S": table_keys.owner_partition(self.agent, self.owner)},
+            "context_key": {"S": table_keys.context_partition(self.agent, self.owner, self.task.context_id)},
+            "updated": {"S": updated_sort_key(self.task)},
         }
         if self.pushes:
             shape["pushes"] = {"BOOL": True}
-        if self.open:
-            shape |= {"open_key": {"S": table_keys.unfinished(self.agent)}, "lease_end": _number(self.lease_end)}
+        if self.is_open:
+            shape |= {"open_key": {"S": table_keys.open_tasks_partition(self.agent)}, "lease_end": _number_attribute(self.lease_end)}
         return shape
 
     @classmethod
-    def read(cls, item: dict[str, Attribute], agent: str, owner: str, payloads: Payloads) -> Self:
+    def from_item(cls, item: dict[str, Attribute], agent: str, owner: str, codec: PayloadCodec) -> Self:
         """Raises StorageError where a later version of agentfn wrote it. May block."""
         schema = int(item["schema"]["N"])
-        if schema > SCHEMA:
-            raise StorageError(
-                f"the task was written with schema {schema}; this agentfn knows {SCHEMA}: deploy it anew"
+        if schema > SCHEMA_VERSION:
+            raise StoredDataError(
+                f"the task was written with schema {schema}; this agentfn knows {SCHEMA_VERSION}: deploy it anew"
             )
         return cls(
             agent=agent,
             owner=owner,
-            task=Parse(payloads.unpack(item["task"]), Task()),
+            task=Parse(codec.decode(item["task"]), Task()),
             version=int(item["version"]["N"]),
             run=int(item["run"]["N"]),
             idle=int(item["idle"]["N"]),
@@ -127,19 +127,19 @@ class Head:
             expires=int(item["expires"]["N"]),
             skill=item["skill"]["S"],
             pushes=item.get("pushes", {"BOOL": False})["BOOL"],
-            files=tuple(FileRecord(**record) for record in json.loads(payloads.unpack(item["files"]))),
+            files=tuple(FileRecord(**record) for record in json.loads(codec.decode(item["files"]))),
         )
 
 
-def updated(task: Task) -> str:
+def updated_sort_key(task: Task) -> str:
     """Sort key of the indexes: when the status last changed, to the microsecond, then the id."""
     moment: datetime = task.status.timestamp.ToDatetime(UTC)
-    return f"{stamp(moment)}#{task.id}"
+    return f"{format_timestamp(moment)}#{task.id}"
 
 
-def stamp(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _number(value: float) -> Attribute:
+def _number_attribute(value: float) -> Attribute:
     return {"N": str(round(value, 3) if isinstance(value, float) else value)}

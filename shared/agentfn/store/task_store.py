@@ -18,15 +18,15 @@ from a2a.types import StreamResponse, Task, TaskState, TaskStatus
 from agentfn.errors import ConflictError
 from agentfn.models import Turn
 from agentfn.store import table_keys
-from agentfn.store.payload_codec import SPILL_ABOVE, Payloads
-from agentfn.store.table import Item, Table, key
-from agentfn.store.task_events import now, snapshot, status_event
-from agentfn.store.task_notifier import Bell
-from agentfn.store.task_record import Head
-from agentfn.store.transactions import Action, put_events, put_head, put_message, put_turns, read_events, update_head
+from agentfn.store.payload_codec import MAX_INLINE_BYTES, PayloadCodec
+from agentfn.store.table import Item, Table, item_key
+from agentfn.store.task_events import now_timestamp, snapshot_event, status_event
+from agentfn.store.task_notifier import TaskNotifier
+from agentfn.store.task_record import TaskRecord
+from agentfn.store.transactions import TransactionAction, put_events, put_task, put_message, put_turns, read_events, update_task
 
-MAX_TURNS_A_WRITE = 90  # a transaction takes 100 actions
-MAX_SIZE_A_WRITE = 2_000_000  # characters of turns; a transaction takes 4 MB, and a turn's item is 300 KB at most
+MAX_TURNS_PER_WRITE = 90  # a transaction takes 100 actions
+MAX_CHARS_PER_WRITE = 2_000_000  # characters of turns; a transaction takes 4 MB, and a turn's item is 300 KB at most
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class MessageRecord:
     digest: str
 
 
-class Tasks:
+class TaskStore:
     """The tasks of one agent. `clock` is in seconds since 1970.
 
     `announce` is told of each head that is about to be written with events somebody wants to be told of: before the
@@ -46,193 +46,193 @@ class Tasks:
     """
 
     def __init__(
-        self, table: Table, payloads: Payloads, agent: str, days: int, clock: Callable[[], float] = time.time
+        self, table: Table, codec: PayloadCodec, agent: str, retention_days: int, clock: Callable[[], float] = time.time
     ) -> None:
         self.table = table
-        self.payloads = payloads
+        self.codec = codec
         self.agent = agent
         self.clock = clock
-        self.bell = Bell()
-        self.announce: Callable[[Head], Awaitable[None]] | None = None
-        self._seconds = days * 24 * 3600
+        self.notifier = TaskNotifier()
+        self.enqueue_push: Callable[[TaskRecord], Awaitable[None]] | None = None
+        self._retention_seconds = retention_days * 24 * 3600
 
     async def create(
         self,
-        head: Head,
+        record: TaskRecord,
         messages: Iterable[MessageRecord] = (),
         turns: Iterable[Turn] = (),
-        pushes: Callable[[Head], list[Item]] | None = None,
-    ) -> Head:
+        subscription_items: Callable[[TaskRecord], list[Item]] | None = None,
+    ) -> TaskRecord:
         """A new task, with the records of the message that asked for it, and the items of who is to be told of it.
 
         Raises ConflictError where the task or one of those records is there already.
         """
         turns = list(turns)
-        head = dataclasses.replace(head, expires=int(self.clock()) + self._seconds, turns=len(turns))
-        head = dataclasses.replace(head, pushes=bool(pushes))
-        subscribed: list[Action] = [{"Put": {"Item": item}} for item in pushes(head)] if pushes else []
-        if self.announce and pushes:
-            await self.announce(head)
-        creation = await asyncio.to_thread(self._creation, head, list(messages), turns)
+        record = dataclasses.replace(record, expires=int(self.clock()) + self._retention_seconds, turns=len(turns))
+        record = dataclasses.replace(record, pushes=bool(subscription_items))
+        subscribed: list[TransactionAction] = [{"Put": {"Item": item}} for item in subscription_items(record)] if subscription_items else []
+        if self.enqueue_push and subscription_items:
+            await self.enqueue_push(record)
+        creation = await asyncio.to_thread(self._create_actions, record, list(messages), turns)
         await self.table.write(*creation, *subscribed)
-        return head
+        return record
 
-    async def read(self, owner: str, task_id: str) -> Head | None:
+    async def read(self, owner: str, task_id: str) -> TaskRecord | None:
         """The head, in one read. Expired counts as absent."""
-        item = await self.table.get(table_keys.task(self.agent, owner, task_id), table_keys.HEAD)
-        return await self._head(item, owner)
+        item = await self.table.get(table_keys.task_partition(self.agent, owner, task_id), table_keys.TASK_SORT_KEY)
+        return await self._read_record(item, owner)
 
-    async def load(self, owner: str, task_id: str) -> tuple[Head, list[Turn]] | None:
+    async def read_with_turns(self, owner: str, task_id: str) -> tuple[TaskRecord, list[Turn]] | None:
         """The head and the transcript, in one query (of as many pages as it takes)."""
         items = await self.table.query_all(
             KeyConditionExpression="pk = :pk AND sk BETWEEN :head AND :end",
             ExpressionAttributeValues={
-                ":pk": {"S": table_keys.task(self.agent, owner, task_id)},
-                ":head": {"S": table_keys.HEAD},
-                ":end": {"S": table_keys.TURN + "~"},
+                ":pk": {"S": table_keys.task_partition(self.agent, owner, task_id)},
+                ":head": {"S": table_keys.TASK_SORT_KEY},
+                ":end": {"S": table_keys.TURN_PREFIX + "~"},
             },
             ConsistentRead=True,
         )
-        head = await self._head(next((item for item in items if item["sk"]["S"] == table_keys.HEAD), None), owner)
+        head = await self._read_record(next((item for item in items if item["sk"]["S"] == table_keys.TASK_SORT_KEY), None), owner)
         if head is None:
             return None
         # Turns that the head does not count came after it, or belong to a task of this id that was deleted.
-        stored = [item["turn"] for item in items if item["sk"]["S"].startswith(table_keys.TURN)][: head.turns]
-        texts = await asyncio.to_thread(lambda: [self.payloads.unpack(turn) for turn in stored])
+        stored = [item["turn"] for item in items if item["sk"]["S"].startswith(table_keys.TURN_PREFIX)][: head.turns]
+        texts = await asyncio.to_thread(lambda: [self.codec.decode(turn) for turn in stored])
         return head, [Turn.from_json(json.loads(text)) for text in texts]
 
-    async def events(self, owner: str, task_id: str, *, after: int) -> list[tuple[int, list[StreamResponse]]]:
+    async def read_events(self, owner: str, task_id: str, *, after: int) -> list[tuple[int, list[StreamResponse]]]:
         """Version and events of each change after that version, in order."""
         items = await self.table.query_all(
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :end",
             ExpressionAttributeValues={
-                ":pk": {"S": table_keys.task(self.agent, owner, task_id)},
-                ":first": {"S": table_keys.event(after + 1)},
-                ":end": {"S": table_keys.EVENT + "~"},
+                ":pk": {"S": table_keys.task_partition(self.agent, owner, task_id)},
+                ":first": {"S": table_keys.event_sort_key(after + 1)},
+                ":end": {"S": table_keys.EVENT_PREFIX + "~"},
             },
             ConsistentRead=True,
         )
-        return await asyncio.to_thread(lambda: [read_events(item, self.payloads) for item in items])
+        return await asyncio.to_thread(lambda: [read_events(item, self.codec) for item in items])
 
-    async def message(self, owner: str, message_id: str) -> MessageRecord | None:
-        item = await self.table.get(table_keys.message(self.agent, owner, message_id), table_keys.MESSAGE)
-        if item is None or self._expired(item):
+    async def find_message(self, owner: str, message_id: str) -> MessageRecord | None:
+        item = await self.table.get(table_keys.message_partition(self.agent, owner, message_id), table_keys.MESSAGE_SORT_KEY)
+        if item is None or self._is_expired(item):
             return None
         return MessageRecord(message_id, item["task_id"]["S"], item["digest"]["S"])
 
-    async def take(self, head: Head, until: float) -> Head:
+    async def acquire_lease(self, record: TaskRecord, lease_end: float) -> TaskRecord:
         """The lease, for a run of the next number; a task that only was submitted is working from then on.
 
         Raises ConflictError where somebody was faster.
         """
-        lease: dict[str, Any] = {"run": head.run + 1, "idle": head.idle + 1, "held": True, "lease_end": until}
-        if head.task.status.state != TaskState.TASK_STATE_SUBMITTED:
-            return await self._update(head, dataclasses.replace(head, **lease))
-        status = TaskStatus(state=TaskState.TASK_STATE_WORKING, timestamp=now())
+        lease: dict[str, Any] = {"run": record.run + 1, "idle": record.idle + 1, "held": True, "lease_end": lease_end}
+        if record.task.status.state != TaskState.TASK_STATE_SUBMITTED:
+            return await self._write_update(record, dataclasses.replace(record, **lease))
+        status = TaskStatus(state=TaskState.TASK_STATE_WORKING, timestamp=now_timestamp())
         task = Task()
-        task.CopyFrom(head.task)
+        task.CopyFrom(record.task)
         task.status.CopyFrom(status)
-        return await self.save(head, events=[status_event(task)], task=task, **lease)
+        return await self.save(record, events=[status_event(task)], task=task, **lease)
 
-    async def renew(self, head: Head, until: float) -> Head:
-        return await self._update(head, dataclasses.replace(head, lease_end=until))
+    async def renew_lease(self, record: TaskRecord, lease_end: float) -> TaskRecord:
+        return await self._write_update(record, dataclasses.replace(record, lease_end=lease_end))
 
-    async def watch(self, head: Head) -> Head | None:
+    async def read_if_unchanged(self, record: TaskRecord) -> TaskRecord | None:
         """The head if it is still as it was written, with what others may add to it; None if somebody else wrote.
 
         The cheapest read there is.
         """
-        item = await self.table.get(head.key, table_keys.HEAD, ("version", "run", "pushes"))
-        if item is None or (int(item["version"]["N"]), int(item["run"]["N"])) != (head.version, head.run):
+        item = await self.table.get(record.partition_key, table_keys.TASK_SORT_KEY, ("version", "run", "pushes"))
+        if item is None or (int(item["version"]["N"]), int(item["run"]["N"])) != (record.version, record.run):
             return None
-        return dataclasses.replace(head, pushes="pushes" in item)
+        return dataclasses.replace(record, pushes="pushes" in item)
 
-    async def abandoned(self, before: float, most: int) -> list[tuple[str, str]]:
+    async def find_abandoned(self, before: float, limit: int) -> list[tuple[str, str]]:
         """Owner and id of open tasks whose lease ended, or whose run was asked for, before that time; oldest first."""
-        page = await self.table.query(
+        page = await self.table.query_page(
             IndexName="open",
             KeyConditionExpression="open_key = :open AND lease_end < :before",
             ExpressionAttributeValues={
-                ":open": {"S": table_keys.unfinished(self.agent)},
+                ":open": {"S": table_keys.open_tasks_partition(self.agent)},
                 ":before": {"N": str(round(before, 3))},
             },
-            Limit=most,
+            Limit=limit,
         )
-        return [table_keys.owner_and_task(item["pk"]["S"]) for item in page["Items"]]
+        return [table_keys.parse_task_partition(item["pk"]["S"]) for item in page["Items"]]
 
     async def save(
         self,
-        head: Head,
+        record: TaskRecord,
         *,
         turns: Iterable[Turn] = (),
         events: Iterable[StreamResponse] = (),
         messages: Iterable[MessageRecord] = (),
         **changes: Any,
-    ) -> Head:
+    ) -> TaskRecord:
         """New turns, and `changes` of the head's fields. A changed task makes a version; its events are numbered by it.
 
         Raises ConflictError where the head is not as it was read, and where the task has ended: that is final.
         """
-        if head.terminal:
+        if record.is_terminal:
             raise ConflictError("the task has ended")
-        *early, turns = _batches(turns)
+        *early, turns = _split_turns(turns)
         for batch in early:
-            head = await self.save(head, turns=batch)
-        version = head.version + ("task" in changes)
+            record = await self.save(record, turns=batch)
+        version = record.version + ("task" in changes)
         idle = {"idle": 0} if turns else {}
-        after = dataclasses.replace(head, version=version, turns=head.turns + len(turns), **{**idle, **changes})
+        after = dataclasses.replace(record, version=version, turns=record.turns + len(turns), **{**idle, **changes})
         events = list(events)
-        if events and after.pushes and self.announce:
-            await self.announce(after)
-        change = await asyncio.to_thread(self._change, head, after, turns, events, list(messages))
+        if events and after.pushes and self.enqueue_push:
+            await self.enqueue_push(after)
+        change = await asyncio.to_thread(self._save_actions, record, after, turns, events, list(messages))
         await self.table.write(*change)
-        self.bell.ring(head.task.id)
+        self.notifier.notify(record.task.id)
         return after
 
-    async def delete(self, head: Head) -> None:
+    async def delete(self, record: TaskRecord) -> None:
         """The head; what else there is of the task cannot be reached without it and expires."""
-        await self.table.write({"Delete": {"Key": key(head.key, table_keys.HEAD)}})
+        await self.table.write({"Delete": {"Key": item_key(record.partition_key, table_keys.TASK_SORT_KEY)}})
 
-    def _creation(self, head: Head, messages: list[MessageRecord], turns: list[Turn]) -> list[Action]:
-        actions = [put_head(head, self.payloads, self.clock()), *put_turns(head, turns, 0, self.payloads)]
-        return [*actions, *self._records(head, messages), *put_events(head, [snapshot(head.task)], self.payloads)]
+    def _create_actions(self, record: TaskRecord, messages: list[MessageRecord], turns: list[Turn]) -> list[TransactionAction]:
+        actions = [put_task(record, self.codec, self.clock()), *put_turns(record, turns, 0, self.codec)]
+        return [*actions, *self._message_actions(record, messages), *put_events(record, [snapshot_event(record.task)], self.codec)]
 
-    def _change(
+    def _save_actions(
         self,
-        before: Head,
-        after: Head,
+        before: TaskRecord,
+        after: TaskRecord,
         turns: list[Turn],
         events: list[StreamResponse],
         messages: list[MessageRecord],
-    ) -> list[Action]:
-        update: Action = {"Update": update_head(before, after, self.payloads)}
-        turn_items = put_turns(after, turns, before.turns, self.payloads)
-        return [update, *self._records(after, messages), *turn_items, *put_events(after, events, self.payloads)]
+    ) -> list[TransactionAction]:
+        update: TransactionAction = {"Update": update_task(before, after, self.codec)}
+        turn_items = put_turns(after, turns, before.turns, self.codec)
+        return [update, *self._message_actions(after, messages), *turn_items, *put_events(after, events, self.codec)]
 
-    def _records(self, head: Head, messages: list[MessageRecord]) -> list[Action]:
+    def _message_actions(self, head: TaskRecord, messages: list[MessageRecord]) -> list[TransactionAction]:
         return [put_message(head, record.message_id, record.digest, self.clock()) for record in messages]
 
-    async def _update(self, before: Head, after: Head) -> Head:
+    async def _write_update(self, before: TaskRecord, after: TaskRecord) -> TaskRecord:
         """A transaction even for one item: when its answer is lost and it is sent again, it is still done once."""
-        await self.table.write({"Update": update_head(before, after, self.payloads)})
+        await self.table.write({"Update": update_task(before, after, self.codec)})
         return after
 
-    async def _head(self, item: Item | None, owner: str) -> Head | None:
-        if item is None or self._expired(item):
+    async def _read_record(self, item: Item | None, owner: str) -> TaskRecord | None:
+        if item is None or self._is_expired(item):
             return None
-        return await asyncio.to_thread(Head.read, item, self.agent, owner, self.payloads)
+        return await asyncio.to_thread(TaskRecord.from_item, item, self.agent, owner, self.codec)
 
-    def _expired(self, item: Item) -> bool:
+    def _is_expired(self, item: Item) -> bool:
         return int(item["expires"]["N"]) <= self.clock()
 
 
-def _batches(turns: Iterable[Turn]) -> list[list[Turn]]:
+def _split_turns(turns: Iterable[Turn]) -> list[list[Turn]]:
     """The turns in as few writes as they fit in; the last one, which may be empty, goes with the head's changes."""
     batches: list[list[Turn]] = [[]]
     size = 0
     for turn in turns:
-        length = min(SPILL_ABOVE, len(turn.text) + sum(len(call.arguments) for call in turn.calls))
-        if len(batches[-1]) == MAX_TURNS_A_WRITE or size + length > MAX_SIZE_A_WRITE:
+        length = min(MAX_INLINE_BYTES, len(turn.text) + sum(len(call.arguments) for call in turn.calls))
+        if len(batches[-1]) == MAX_TURNS_PER_WRITE or size + length > MAX_CHARS_PER_WRITE:
             batches.append([])
             size = 0
         batches[-1].append(turn)

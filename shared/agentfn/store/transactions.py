@@ -8,35 +8,35 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 
 from agentfn.models import Turn
 from agentfn.store import table_keys
-from agentfn.store.payload_codec import Payloads
-from agentfn.store.table import Item, key
-from agentfn.store.task_record import Head
+from agentfn.store.payload_codec import PayloadCodec
+from agentfn.store.table import Item, item_key
+from agentfn.store.task_record import TaskRecord
 
-Action = dict[str, dict[str, Any]]
+TransactionAction = dict[str, dict[str, Any]]
 
-UNCHANGED = "#version = :version_read AND #run = :run_read AND #turns = :turns_read AND #held = :held_read"
-
-
-def put_head(head: Head, payloads: Payloads, now: float) -> Action:
-    return {"Put": {"Item": {**key(head.key, table_keys.HEAD), **head.attributes(payloads)}, **_absent(now)}}
+UNCHANGED_CONDITION = "#version = :version_read AND #run = :run_read AND #turns = :turns_read AND #held = :held_read"
 
 
-def update_head(before: Head, after: Head, payloads: Payloads) -> dict[str, Any]:
+def put_task(record: TaskRecord, codec: PayloadCodec, now: float) -> TransactionAction:
+    return {"Put": {"Item": {**item_key(record.partition_key, table_keys.TASK_SORT_KEY), **record.to_attributes(codec)}, **_absent_condition(now)}}
+
+
+def update_task(before: TaskRecord, after: TaskRecord, codec: PayloadCodec) -> dict[str, Any]:
     """The body of an Update that holds only if nobody else wrote since `before` was read."""
-    old, new = before.plain_attributes(), after.plain_attributes()
+    old, new = before.scalar_attributes(), after.scalar_attributes()
     sets = {name: value for name, value in new.items() if old.get(name) != value}
     if after.task is not before.task:
-        sets["task"] = after.task_attribute(payloads)
+        sets["task"] = after.encode_task(codec)
     if after.files != before.files:
-        sets["files"] = after.files_attribute(payloads)
+        sets["files"] = after.encode_files(codec)
     removes = [name for name in old if name not in new]
     clauses = ["SET " + ", ".join(f"#{name} = :{name}" for name in sets)] if sets else []
     clauses += ["REMOVE " + ", ".join(f"#{name}" for name in removes)] if removes else []
     values = {f":{name}": value for name, value in sets.items()}
     return {
-        "Key": key(before.key, table_keys.HEAD),
+        "Key": item_key(before.partition_key, table_keys.TASK_SORT_KEY),
         "UpdateExpression": " ".join(clauses) or "SET #run = #run",
-        "ConditionExpression": UNCHANGED,
+        "ConditionExpression": UNCHANGED_CONDITION,
         "ExpressionAttributeNames": {f"#{name}": name for name in [*sets, *removes, "version", "run", "turns", "held"]},
         "ExpressionAttributeValues": {
             **values,
@@ -48,15 +48,15 @@ def update_head(before: Head, after: Head, payloads: Payloads) -> dict[str, Any]
     }
 
 
-def put_turns(head: Head, turns: list[Turn], start: int, payloads: Payloads) -> list[Action]:
+def put_turns(record: TaskRecord, turns: list[Turn], start: int, codec: PayloadCodec) -> list[TransactionAction]:
     """The turns as items of their own, numbered from `start`: what a step writes does not grow with the transcript."""
     return [
         {
             "Put": {
                 "Item": {
-                    **key(head.key, table_keys.turn(start + place)),
-                    "turn": payloads.pack(json.dumps(turn.to_json(), ensure_ascii=False), head.prefix),
-                    "expires": {"N": str(head.expires)},
+                    **item_key(record.partition_key, table_keys.turn_sort_key(start + place)),
+                    "turn": codec.encode(json.dumps(turn.to_json(), ensure_ascii=False), record.object_prefix),
+                    "expires": {"N": str(record.expires)},
                 }
             }
         }
@@ -64,36 +64,36 @@ def put_turns(head: Head, turns: list[Turn], start: int, payloads: Payloads) -> 
     ]
 
 
-def put_events(head: Head, events: list[StreamResponse], payloads: Payloads) -> list[Action]:
+def put_events(record: TaskRecord, events: list[StreamResponse], codec: PayloadCodec) -> list[TransactionAction]:
     """The events of the head's version, as one item."""
     if not events:
         return []
     text = json.dumps([MessageToDict(event) for event in events], ensure_ascii=False)
     item = {
-        **key(head.key, table_keys.event(head.version)),
-        "events": payloads.pack(text, head.prefix),
-        "expires": {"N": str(head.expires)},
+        **item_key(record.partition_key, table_keys.event_sort_key(record.version)),
+        "events": codec.encode(text, record.object_prefix),
+        "expires": {"N": str(record.expires)},
     }
     return [{"Put": {"Item": item}}]
 
 
-def read_events(item: Item, payloads: Payloads) -> tuple[int, list[StreamResponse]]:
+def read_events(item: Item, codec: PayloadCodec) -> tuple[int, list[StreamResponse]]:
     """What `put_events` wrote. May block."""
-    shapes = json.loads(payloads.unpack(item["events"]))
-    return table_keys.version_of(item["sk"]["S"]), [ParseDict(shape, StreamResponse()) for shape in shapes]
+    shapes = json.loads(codec.decode(item["events"]))
+    return table_keys.parse_event_version(item["sk"]["S"]), [ParseDict(shape, StreamResponse()) for shape in shapes]
 
 
-def put_message(head: Head, message_id: str, digest: str, now: float) -> Action:
+def put_message(record: TaskRecord, message_id: str, digest: str, now: float) -> TransactionAction:
     item = {
-        **key(table_keys.message(head.agent, head.owner, message_id), table_keys.MESSAGE),
-        "task_id": {"S": head.task.id},
+        **item_key(table_keys.message_partition(record.agent, record.owner, message_id), table_keys.MESSAGE_SORT_KEY),
+        "task_id": {"S": record.task.id},
         "digest": {"S": digest},
-        "expires": {"N": str(head.expires)},
+        "expires": {"N": str(record.expires)},
     }
-    return {"Put": {"Item": item, **_absent(now)}}
+    return {"Put": {"Item": item, **_absent_condition(now)}}
 
 
-def _absent(now: float) -> dict[str, Any]:
+def _absent_condition(now: float) -> dict[str, Any]:
     """The condition that no such item is there. The table deletes late: one that has expired counts as absent."""
     return {
         "ConditionExpression": "attribute_not_exists(pk) OR #expires <= :now",

@@ -1,13 +1,13 @@
 """For tests of agents: a model that plays a script, Lambda's context and events, and a stage to play on."""
 
-from agentfn.local.lambda_events import LambdaContext, http_event, queue_event, rest_event, rpc_event
+from agentfn.local.lambda_events import LocalLambdaContext, http_event, queue_event, rest_event, rpc_event
 from agentfn.testing.invoking import Invoked, invoke
 from agentfn.testing.scripted import ScriptedModel, ScriptOver, calls, pause, stream
 from agentfn.testing.stage import RpcError, Stage
 
 __all__ = [
     "Invoked",
-    "LambdaContext",
+    "LocalLambdaContext",
     "RpcError",
     "ScriptOver",
     "ScriptedModel",

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from agentfn.agent import Agent
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.models import Model
 from agentfn.testing.stage import Stage
 
@@ -70,5 +70,5 @@ def _file(part: dict[str, Any]) -> tuple[str, bytes]:
     """The content behind a signed link, read from the bucket in memory; empty where it lies elsewhere."""
     address = urlsplit(part["url"])
     bucket, _, rest = address.netloc.partition(".s3.")
-    content = client("s3").get_object(Bucket=bucket, Key=unquote(address.path[1:]))["Body"].read() if rest else b""
+    content = aws_client("s3").get_object(Bucket=bucket, Key=unquote(address.path[1:]))["Body"].read() if rest else b""
     return part["filename"], content

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import Any, Self
 
-from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Prompt, Reply
 
 
@@ -34,7 +34,7 @@ type Answering = Callable[[Prompt], Answer | Awaitable[Answer]]
 type Line = Answer | Answering | Pause
 
 
-class ScriptOver(ModelRefused):
+class ScriptOver(ModelRequestRejected):
     """More was asked than the script holds. Refused for good, so that a loop ends its task and shows this text."""
 
 

@@ -17,12 +17,12 @@ from uuid import uuid4
 from a2a.server.agent_execution import AgentExecutor
 
 from agentfn.agent import Agent
-from agentfn.bootstrap import client
-from agentfn.lambda_handler import Doors, serve
-from agentfn.local.aws_resources import Resources, make_resources
-from agentfn.local.lambda_events import LambdaContext, queue_event, rest_event, rpc_event
+from agentfn.bootstrap import aws_client
+from agentfn.lambda_handler import LambdaHandler, serve
+from agentfn.local.aws_resources import AwsResources, create_resources
+from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rest_event, rpc_event
 from agentfn.models import Model
-from agentfn.settings import Settings, variable
+from agentfn.settings import Settings, variable_name
 
 REGION = "eu-central-1"
 CALLERS = ("alice", "bob")
@@ -56,7 +56,7 @@ class Stage:
         self._agent = agent
         self._model = model
         self._serving: dict[str, Any] = {"executor": executor, "repeatable": repeatable}
-        self._settings = {variable(name): str(value) for name, value in settings.items()}
+        self._settings = {variable_name(name): str(value) for name, value in settings.items()}
         self._stack = ExitStack()
         self.calls: Counter[str] = Counter()
 
@@ -80,7 +80,7 @@ class Stage:
     def reads(self) -> int:
         return sum(self.calls[name] for name in READS)
 
-    def new_process(self) -> Doors:
+    def new_process(self) -> LambdaHandler:
         """The handler as a fresh execution environment has it."""
         environment = {
             **self.resources.environment(),
@@ -122,7 +122,7 @@ class Stage:
 
     def rpc(self, method: str, params: Any, *, caller: str = "alice", seconds: float = 60.0) -> Answer:
         """The result of a JSON-RPC call. Raises RpcError for an error in its place."""
-        response = self.handler(rpc_event(method, params, headers_of(caller)), LambdaContext(seconds))
+        response = self.handler(rpc_event(method, params, headers_of(caller)), LocalLambdaContext(seconds))
         body = json.loads(response["body"])
         if "error" in body:
             raise RpcError(body["error"])
@@ -132,12 +132,12 @@ class Stage:
     def request(self, method: str, path: str, *, caller: str | None = None, **rest: Any) -> Answer:
         """The raw response to an HTTP request; without a caller, no token goes with it."""
         headers = {**(headers_of(caller) if caller else {}), **rest.pop("headers", {})}
-        answer: Answer = self.handler(rest_event(method, path, headers=headers, **rest), LambdaContext(60))
+        answer: Answer = self.handler(rest_event(method, path, headers=headers, **rest), LocalLambdaContext(60))
         return answer
 
     def receive(self) -> list[Answer]:
         """The messages that are visible in the queue now."""
-        queue = client("sqs")
+        queue = aws_client("sqs")
         received: list[Answer] = []
         while batch := queue.receive_message(
             QueueUrl=self.resources.queue_url, MaxNumberOfMessages=10, AttributeNames=["All"]
@@ -147,9 +147,9 @@ class Stage:
 
     def deliver(self, message: Answer, *, seconds: float = 900.0) -> Answer:
         """Gives one message to the handler, and deletes it if the handler took it, as Lambda would."""
-        answer: Answer = self.handler(queue_event(message), LambdaContext(seconds))
+        answer: Answer = self.handler(queue_event(message), LocalLambdaContext(seconds))
         if not answer["batchItemFailures"]:
-            client("sqs").delete_message(QueueUrl=self.resources.queue_url, ReceiptHandle=message["ReceiptHandle"])
+            aws_client("sqs").delete_message(QueueUrl=self.resources.queue_url, ReceiptHandle=message["ReceiptHandle"])
         return answer
 
     def pump(self, *, seconds: float = 900.0, most: int = 50) -> int:
@@ -164,12 +164,12 @@ class Stage:
 
     def sweep(self, *, seconds: float = 60.0) -> Answer:
         """What the schedule does."""
-        answer: Answer = self.handler({"agentfn": "sweep"}, LambdaContext(seconds))
+        answer: Answer = self.handler({"agentfn": "sweep"}, LocalLambdaContext(seconds))
         return answer
 
     def items(self) -> list[Answer]:
         """Everything in the table."""
-        return list(client("dynamodb").scan(TableName=self.resources.table)["Items"])
+        return list(aws_client("dynamodb").scan(TableName=self.resources.table)["Items"])
 
     def _begin(self) -> None:
         from moto import mock_aws
@@ -178,11 +178,11 @@ class Stage:
         self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=REGION, AWS_REGION=REGION))
         self._stack.enter_context(mock_aws())
         self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _one_at_a_time(BotocoreStubber.__call__)))
-        client.cache_clear()
-        self._stack.callback(client.cache_clear)
-        self.resources: Resources = make_resources(f"stage-{uuid4().hex[:8]}", REGION)
+        aws_client.cache_clear()
+        self._stack.callback(aws_client.cache_clear)
+        self.resources: AwsResources = create_resources(f"stage-{uuid4().hex[:8]}", REGION)
         for service in SERVICES:
-            client(service).meta.events.register("before-call", self._count)
+            aws_client(service).meta.events.register("before-call", self._count)
         self.handler = self.new_process()
         self.calls.clear()
 

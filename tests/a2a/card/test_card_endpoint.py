@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, Skill
-from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, rest_event
+from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, rest_event
 
 CARD, OLD_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"
 PATHS = (CARD, OLD_CARD)
@@ -71,7 +71,7 @@ def test_a_head_says_the_same_of_the_card_without_the_card(path: str) -> None:
 
 def test_each_address_has_a_card_of_its_own_however_many_there_are() -> None:
     def card(domain: str) -> dict[str, Any]:
-        answer: dict[str, Any] = played.handler(rest_event("GET", CARD, domain=domain), LambdaContext(30))
+        answer: dict[str, Any] = played.handler(rest_event("GET", CARD, domain=domain), LocalLambdaContext(30))
         return answer
 
     with stage() as played:

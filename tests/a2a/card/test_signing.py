@@ -25,9 +25,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agentfn import Agent, ConfigurationError, Skill
-from agentfn.bootstrap import client
-from agentfn.testing import LambdaContext, ScriptedModel, Stage, rest_event
-from support.raw_http_server import Listener, answer
+from agentfn.bootstrap import aws_client
+from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
+from support.raw_http_server import RawHttpServer, http_response
 
 pytestmark = pytest.mark.slow
 
@@ -141,7 +141,7 @@ def test_each_address_has_its_own_signature_and_one_address_keeps_it() -> None:
 
         def card(domain: str) -> Any:
             event = rest_event("GET", "/.well-known/agent-card.json", domain=domain)
-            return body(played.handler(event, LambdaContext(30)))
+            return body(played.handler(event, LocalLambdaContext(30)))
 
         first, second = card("a.example.com"), card("b.example.com")
         assert header_of(first)["jku"] == "https://a.example.com" + KEYS
@@ -201,7 +201,7 @@ def test_while_keys_are_rotated_the_first_signs_and_all_are_published() -> None:
 
 def tell(stage: Stage, text: str) -> str:
     """Puts keys into a secret, for a new process to find; its ARN."""
-    arn = str(client("secretsmanager").create_secret(Name=f"signing-{uuid4()}", SecretString=text)["ARN"])
+    arn = str(aws_client("secretsmanager").create_secret(Name=f"signing-{uuid4()}", SecretString=text)["ARN"])
     stage._settings["AGENTFN_SIGNING_SECRET"] = arn
     stage.handler = stage.new_process()
     return arn
@@ -211,7 +211,7 @@ def test_keys_in_a_secret_are_read_when_they_are_first_needed_and_once() -> None
     with stage(signing_key="", signing_secret="to be made") as played:
         tell(played, json.dumps({"key": pem(EC)}))
         reads: list[int] = []
-        client("secretsmanager").meta.events.register("before-call", lambda **_: reads.append(1))
+        aws_client("secretsmanager").meta.events.register("before-call", lambda **_: reads.append(1))
         played.rpc("ListTasks", {})
         assert reads == []
         check(played, body(played.request("GET", CARD)))
@@ -287,7 +287,7 @@ def test_without_a_key_nothing_is_signed_and_no_keys_are_published() -> None:
         assert played.request("GET", KEYS)["statusCode"] == 404
 
 
-def notified(played: Stage, hook: Listener, **config: Any) -> str:
+def notified(played: Stage, hook: RawHttpServer, **config: Any) -> str:
     """Sends a message whose subscriber is `hook`, and delivers what there is to tell him; the task's id."""
     said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hi! 你好"}]}
     configuration = {"returnImmediately": True, "taskPushNotificationConfig": {"url": hook.url + "/hook", **config}}
@@ -313,7 +313,7 @@ def waiting(stage: Stage) -> list[Any]:
     ]
 
 
-def checked(played: Stage, hook: Listener, token: str) -> dict[str, Any]:
+def checked(played: Stage, hook: RawHttpServer, token: str) -> dict[str, Any]:
     """What a token says, checked as a subscriber does it, who knows the agent's card."""
     url = body(played.request("GET", CARD))["url"]
     key = public_keys(played)[jwt.get_unverified_header(token)["kid"]]
@@ -331,7 +331,7 @@ def checked(played: Stage, hook: Listener, token: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("key", [EC, RSA, ED], ids=["EC", "RSA", "Ed25519"])
 def test_a_subscriber_can_check_whose_notification_it_is_and_of_what(key: Any) -> None:
-    with Listener(answer(b"")) as hook, stage(pem(key), push_signed="true", fetch_loopback="true") as played:
+    with RawHttpServer(http_response(b"")) as hook, stage(pem(key), push_signed="true", fetch_loopback="true") as played:
         task_id = notified(played, hook, authentication={"scheme": "Basic", "credentials": "YTpi"}, token="t0ken")
         claims = checked(played, hook, hook.header("X-A2A-Notification-Signature"))
         assert claims["taskId"] == task_id
@@ -346,7 +346,7 @@ def test_a_subscriber_can_check_whose_notification_it_is_and_of_what(key: Any) -
 @pytest.mark.parametrize(("scheme", "bearer"), [("Bearer", True), ("bearer", True), ("", False), ("Basic", False)])
 def test_a_subscriber_who_asks_for_a_bearer_token_gets_the_signed_one(scheme: str, bearer: bool) -> None:
     asked = {"authentication": {"scheme": scheme}} if scheme else {}
-    with Listener(answer(b"")) as hook, stage(push_signed="true", fetch_loopback="true") as played:
+    with RawHttpServer(http_response(b"")) as hook, stage(push_signed="true", fetch_loopback="true") as played:
         notified(played, hook, **asked)
         token = hook.header("X-A2A-Notification-Signature")
         checked(played, hook, token)
@@ -355,14 +355,14 @@ def test_a_subscriber_who_asks_for_a_bearer_token_gets_the_signed_one(scheme: st
 
 def test_a_subscriber_s_own_bearer_token_is_left_alone() -> None:
     own = {"scheme": "Bearer", "credentials": "s3cret"}
-    with Listener(answer(b"")) as hook, stage(push_signed="true", fetch_loopback="true") as played:
+    with RawHttpServer(http_response(b"")) as hook, stage(push_signed="true", fetch_loopback="true") as played:
         notified(played, hook, authentication=own)
         assert hook.header("Authorization") == "Bearer s3cret"
         checked(played, hook, hook.header("X-A2A-Notification-Signature"))
 
 
 def test_a_subscriber_who_comes_later_by_another_name_gets_that_as_the_issuer() -> None:
-    with Listener(answer(b"")) as hook, stage(push_signed="true", fetch_loopback="true") as played:
+    with RawHttpServer(http_response(b"")) as hook, stage(push_signed="true", fetch_loopback="true") as played:
         task = played.send("Hi!", wait=False)
         params = {"taskId": task["id"], "url": hook.url + "/hook"}
         call = {"jsonrpc": "2.0", "id": 1, "method": "CreateTaskPushNotificationConfig", "params": params}
@@ -372,21 +372,21 @@ def test_a_subscriber_who_comes_later_by_another_name_gets_that_as_the_issuer() 
             "Authorization": "Bearer alice-0123456789abcdef",
         }
         event = rest_event("POST", "/", json.dumps(call), headers, domain="agents.example.com")
-        assert "result" in body(played.handler(event, LambdaContext(30)))
+        assert "result" in body(played.handler(event, LocalLambdaContext(30)))
         deliver(played)
         token = hook.header("X-A2A-Notification-Signature")
         assert jwt.decode(token, options={"verify_signature": False})["iss"] == "https://agents.example.com"
 
 
 def test_where_pushes_are_not_to_be_signed_none_is() -> None:
-    with Listener(answer(b"")) as hook, stage(fetch_loopback="true") as played:
+    with RawHttpServer(http_response(b"")) as hook, stage(fetch_loopback="true") as played:
         notified(played, hook)
         assert hook.header("X-A2A-Notification-Signature") == ""
 
 
 def test_a_notification_that_cannot_be_signed_is_not_sent_and_comes_later() -> None:
     settings = {"push_signed": "true", "fetch_loopback": "true", "signing_key": ""}
-    with Listener(answer(b"")) as hook, stage(signing_secret="to be made", **settings) as played:
+    with RawHttpServer(http_response(b"")) as hook, stage(signing_secret="to be made", **settings) as played:
         arn = tell(played, "swordfish")
         said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hi!"}]}
         configuration = {"taskPushNotificationConfig": {"url": hook.url + "/hook"}}
@@ -394,6 +394,6 @@ def test_a_notification_that_cannot_be_signed_is_not_sent_and_comes_later() -> N
         assert task["status"]["state"] == "TASK_STATE_COMPLETED"
         deliver(played)
         assert hook.bodies == []
-        client("secretsmanager").put_secret_value(SecretId=arn, SecretString=pem(EC))
+        aws_client("secretsmanager").put_secret_value(SecretId=arn, SecretString=pem(EC))
         deliver(played)
         checked(played, hook, hook.header("X-A2A-Notification-Signature"))

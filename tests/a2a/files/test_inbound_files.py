@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
-from conftest import StageMaker, text_of
-from support.raw_http_server import Listener, answer
+from conftest import StageMaker, status_text
+from support.raw_http_server import RawHttpServer, http_response
 
 
 @pytest.fixture
-def server() -> Iterator[Listener]:
-    with Listener(answer(b"a,b", "Content-Type: text/csv")) as listener:
+def server() -> Iterator[RawHttpServer]:
+    with RawHttpServer(http_response(b"a,b", "Content-Type: text/csv")) as listener:
         yield listener
 
 
@@ -29,17 +29,17 @@ def refusal(stage: Stage, *parts: dict[str, Any]) -> RpcError:
     return caught.value
 
 
-def test_a_file_at_an_address_is_the_task_s_own_as_if_it_had_been_sent(play: StageMaker, server: Listener) -> None:
+def test_a_file_at_an_address_is_the_task_s_own_as_if_it_had_been_sent(play: StageMaker, server: RawHttpServer) -> None:
     stage = put(play, calls("count_bytes", file="table.csv"), "Three.")
     task = stage.send(parts=[{"text": "Count!"}, {"url": f"{server.url}/data/table.csv?token=secret"}])
-    assert text_of(task) == "Three."
+    assert status_text(task) == "Three."
     (file,) = [part for part in task["history"][0]["parts"] if "url" in part]
     assert (file["filename"], file["mediaType"]) == ("table.csv", "text/csv")
     assert "secret" not in str(task["history"][0])
     assert server.connections == 1
 
 
-def test_the_caller_s_name_and_kind_go_before_the_server_s(play: StageMaker, server: Listener) -> None:
+def test_the_caller_s_name_and_kind_go_before_the_server_s(play: StageMaker, server: RawHttpServer) -> None:
     stage = put(play, "Fine.")
     task = stage.send(parts=[{"url": f"{server.url}/x", "filename": "../mine.txt", "mediaType": "text/plain"}])
     (file,) = task["history"][0]["parts"]
@@ -62,18 +62,18 @@ def test_other_addresses_are_a_kind_that_is_not_supported(play: StageMaker, url:
     assert error.message.startswith("part 2: only http(s) addresses, data: URIs and uploads are read")
 
 
-def test_without_the_tests_permission_this_machine_is_not_reached(play: StageMaker, server: Listener) -> None:
+def test_without_the_tests_permission_this_machine_is_not_reached(play: StageMaker, server: RawHttpServer) -> None:
     error = refusal(put(play, fetch_loopback=False), {"url": server.url})
     assert error.message == "part 2: the host 127.0.0.1 is unknown, or its address is not public"
     assert server.connections == 0
 
 
-def test_a_file_that_is_too_large_is_read_no_further(play: StageMaker, server: Listener) -> None:
+def test_a_file_that_is_too_large_is_read_no_further(play: StageMaker, server: RawHttpServer) -> None:
     error = refusal(put(play, max_file_size=2), {"url": server.url})
     assert (error.code, error.message) == (-32602, "part 2: the file has more than 2 bytes")
 
 
-def test_files_that_are_too_large_together_are_refused_wherever_they_are(play: StageMaker, server: Listener) -> None:
+def test_files_that_are_too_large_together_are_refused_wherever_they_are(play: StageMaker, server: RawHttpServer) -> None:
     limits = {"max_file_size": 4, "max_files_size": 8}
     fine = [{"url": server.url}, {"raw": "YWJj"}, {"url": "data:,ab"}]
     for late in ({"url": server.url}, {"raw": "YQ=="}, {"url": "data:,a"}):
@@ -83,22 +83,22 @@ def test_files_that_are_too_large_together_are_refused_wherever_they_are(play: S
     put(play, "Fine.", **limits).send(parts=fine)
 
 
-def test_too_many_addresses_are_refused_before_the_first_is_asked(play: StageMaker, server: Listener) -> None:
+def test_too_many_addresses_are_refused_before_the_first_is_asked(play: StageMaker, server: RawHttpServer) -> None:
     error = refusal(put(play, max_files=2), *[{"url": server.url}] * 3)
     assert error.message == "the message has 3 files; 2 are allowed"
     assert server.connections == 0
 
 
-def test_what_is_wrong_otherwise_has_nothing_fetched(play: StageMaker, server: Listener) -> None:
+def test_what_is_wrong_otherwise_has_nothing_fetched(play: StageMaker, server: RawHttpServer) -> None:
     with pytest.raises(RpcError):
         put(play).send(parts=[{"url": server.url}], metadata={"skill": "juggling"})
     assert server.connections == 0
 
 
-def test_all_files_of_a_message_have_one_time(play: StageMaker, server: Listener) -> None:
+def test_all_files_of_a_message_have_one_time(play: StageMaker, server: RawHttpServer) -> None:
     def slow(write: Any, over: Any) -> None:
         over.wait(0.4)
-        write(answer(b"x"))
+        write(http_response(b"x"))
 
     server.answer = slow
     error = refusal(put(play, fetch_seconds=1), *[{"url": server.url}] * 20)
@@ -107,12 +107,12 @@ def test_all_files_of_a_message_have_one_time(play: StageMaker, server: Listener
     assert server.connections < 5, "each had a second of its own"
 
 
-def test_a_server_that_refuses_is_told_with_its_status(play: StageMaker, server: Listener) -> None:
-    server.answer = answer(b"", status="403 Forbidden")
+def test_a_server_that_refuses_is_told_with_its_status(play: StageMaker, server: RawHttpServer) -> None:
+    server.answer = http_response(b"", status="403 Forbidden")
     assert refusal(put(play), {"url": server.url}).message == "part 2: the address answered with status 403"
 
 
-def test_a_text_part_may_name_the_file_that_follows_it_and_is_no_text_then(play: StageMaker, server: Listener) -> None:
+def test_a_text_part_may_name_the_file_that_follows_it_and_is_no_text_then(play: StageMaker, server: RawHttpServer) -> None:
     model = ScriptedModel("Fine.")
     stage = play(model, fetch_loopback=True)
     parts = [

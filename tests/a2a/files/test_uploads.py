@@ -11,9 +11,9 @@ import pytest
 import requests
 
 from agentfn import Agent, Context, InputFile, tool
-from agentfn.bootstrap import client
+from agentfn.bootstrap import aws_client
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
-from conftest import state_of
+from conftest import task_state
 
 
 @tool(idempotent=True)
@@ -57,7 +57,7 @@ def result(model: ScriptedModel) -> str:
 
 
 def objects(stage: Stage) -> list[str]:
-    found = client("s3").list_objects_v2(Bucket=stage.resources.bucket).get("Contents", [])
+    found = aws_client("s3").list_objects_v2(Bucket=stage.resources.bucket).get("Contents", [])
     return [one["Key"] for one in found]
 
 
@@ -121,7 +121,7 @@ def test_a_message_that_comes_again_is_the_same_task_even_if_its_upload_has_expi
         message = said(offer["part"])
         first = stage.rpc("SendMessage", {"message": message})["task"]
         assert stage.rpc("SendMessage", {"message": message})["task"]["id"] == first["id"]
-        client("s3").delete_object(Bucket=stage.resources.bucket, Key=offer["fields"]["key"])
+        aws_client("s3").delete_object(Bucket=stage.resources.bucket, Key=offer["fields"]["key"])
         assert stage.rpc("SendMessage", {"message": message})["task"]["id"] == first["id"]
 
 
@@ -177,14 +177,14 @@ def test_uploads_have_a_limit_of_their_own_that_no_form_gets_around() -> None:
         assert refusal(stage, empty["part"]) == "part 1: the file empty.bin is empty"
         assert refusal(stage, *[good["part"]] * 4) == "the message has 4 files; 3 are allowed"
         assert "ten.txt has 10 bytes; 2 are allowed" in refusal(stage, good["part"], raw, raw)
-        assert state_of(stage.send(parts=[good["part"], raw])) == "completed"
+        assert task_state(stage.send(parts=[good["part"], raw])) == "completed"
 
 
 def test_an_upload_that_goes_while_it_is_taken_over_is_no_broken_task() -> None:
     with Stage(WEIGHER, ScriptedModel()) as stage:
         offer = offered(stage, name="a.csv")
         post(offer, b"a,b")
-        s3 = client("s3")
+        s3 = aws_client("s3")
 
         def expire(**_: Any) -> None:
             s3.delete_object(Bucket=stage.resources.bucket, Key=offer["fields"]["key"])

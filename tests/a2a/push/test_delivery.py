@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, Context, File, Output, tool
-from agentfn.bootstrap import client
-from agentfn.testing import LambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
+from agentfn.bootstrap import aws_client
+from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
 from agentfn.testing.stage import headers_of
 
 
@@ -77,7 +77,7 @@ def deliver(stage: Stage) -> None:
     """All messages, those too that are not due yet."""
     url = stage.resources.queue_url
     for _ in range(20):
-        client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"DelaySeconds": "0"})
+        aws_client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"DelaySeconds": "0"})
         backend = _messages(url)
         for message in backend:
             message.delayed_until = 0
@@ -130,7 +130,7 @@ def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: Subsc
         working.start()
         other = played.new_process()
         params = {"taskId": task["id"], "url": subscriber.url}
-        other(rpc_event("CreateTaskPushNotificationConfig", params, headers_of("alice")), LambdaContext(30))
+        other(rpc_event("CreateTaskPushNotificationConfig", params, headers_of("alice")), LocalLambdaContext(30))
         working.join()
         deliver(played)
     assert subscriber.states[-1] == "COMPLETED"

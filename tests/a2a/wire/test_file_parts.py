@@ -12,7 +12,7 @@ import requests
 
 from agentfn import Agent, Context, InputFile, tool
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
-from support.raw_http_server import Listener, answer
+from support.raw_http_server import RawHttpServer, http_response
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ SOURCES: list[tuple[str, Callable[[str], tuple[str, dict[str, Any]]]]] = [
 def test_every_source_gives_the_tool_the_same_file(source: Callable[[str], tuple[str, dict[str, Any]]]) -> None:
     model = ScriptedModel(calls("inspect", file=NAME), "Seen.")
     with (
-        Listener(answer(CONTENT, "Content-Type: text/plain")) as server,
+        RawHttpServer(http_response(CONTENT, "Content-Type: text/plain")) as server,
         Stage(AGENT, model, fetch_loopback=True) as stage,
     ):
         method, message = source(server.url)

@@ -13,12 +13,12 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
 from agentfn import Agent, Context, File, Output, tool
-from agentfn.json_numbers import MARK, carried, exact
+from agentfn.json_numbers import ENCODED_PREFIX, encode_numbers, decode_numbers
 from agentfn.testing import ScriptedModel, Stage, calls
-from support.protocol_clients import SPEAKERS, Speaker
-from support.raw_http_server import Listener, answer
+from support.protocol_clients import CLIENTS, ProtocolClient
+from support.raw_http_server import RawHttpServer, http_response
 
-EACH = pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
+EACH = pytest.mark.parametrize("speaker", CLIENTS, ids=str)
 LARGE = 12_345_678_901_234_567_890
 SENT: dict[str, Any] = {
     "whole": 3,
@@ -26,7 +26,7 @@ SENT: dict[str, Any] = {
     "large": LARGE,
     "edge": [2**53, 2**53 + 1, -(2**53) - 1],
     "fraction": [0.1, -2.5, 1e-300, 1e300, -0.0],
-    "others": [True, None, "3", f"{MARK}3", {"data": 1.0, "metadata": 2}],
+    "others": [True, None, "3", f"{ENCODED_PREFIX}3", {"data": 1.0, "metadata": 2}],
 }
 
 
@@ -36,32 +36,32 @@ def same(one: Any, other: Any) -> bool:
 
 
 @EACH
-def test_data_reaches_the_model_and_comes_back_as_it_was_sent(play: Any, speaker: Speaker) -> None:
+def test_data_reaches_the_model_and_comes_back_as_it_was_sent(play: Any, speaker: ProtocolClient) -> None:
     model = ScriptedModel("Seen.")
     stage = play(model)
     task = speaker.task(speaker.send(stage, {"data": SENT}, metadata={"order": LARGE, "weight": 2.0}))
     assert same(json.loads(model.prompts[0].turns[-1].text), SENT)
-    for shown in (task, speaker.ask(stage, "get", task["id"]).said):
+    for shown in (task, speaker.call(stage, "get", task["id"]).result):
         [said] = shown["history"]
         assert same(speaker.data(said), SENT)
         assert same(said["metadata"], {"order": LARGE, "weight": 2.0})
-    for other in SPEAKERS:  # whoever reads it
-        [said] = other.ask(stage, "get", task["id"]).said["history"]
+    for other in CLIENTS:  # whoever reads it
+        [said] = other.call(stage, "get", task["id"]).result["history"]
         assert same(other.data(said), SENT)
 
 
-@pytest.mark.parametrize("speaker", SPEAKERS[:2], ids=str)
-@pytest.mark.parametrize("data", [3, 3.0, LARGE, [LARGE, 2.0], "3", None, f"{MARK}3"], ids=str)
-def test_data_may_be_any_value(play: Any, speaker: Speaker, data: Any) -> None:
+@pytest.mark.parametrize("speaker", CLIENTS[:2], ids=str)
+@pytest.mark.parametrize("data", [3, 3.0, LARGE, [LARGE, 2.0], "3", None, f"{ENCODED_PREFIX}3"], ids=str)
+def test_data_may_be_any_value(play: Any, speaker: ProtocolClient, data: Any) -> None:
     stage = play(ScriptedModel("Seen."))
     task = speaker.task(speaker.send(stage, {"data": data}))
-    [listed] = speaker.ask(stage, "list").said["tasks"]
+    [listed] = speaker.call(stage, "list").result["tasks"]
     for shown in (task, listed):
         assert same(speaker.data(shown["history"][0]), data)
 
 
 @EACH
-def test_a_stream_s_numbers_are_exact(play: Any, speaker: Speaker) -> None:
+def test_a_stream_s_numbers_are_exact(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Seen."), streaming=True)
     first = speaker.stream(stage, "stream", speaker.request({"data": SENT})).events[0]
     shown = first.get("result", first)
@@ -76,29 +76,29 @@ def draw(context: Context) -> Output:
 
 
 @EACH
-def test_what_the_agent_counts_is_counted_in_whole_numbers(speaker: Speaker) -> None:
+def test_what_the_agent_counts_is_counted_in_whole_numbers(speaker: ProtocolClient) -> None:
     agent = Agent(name="painter", description="Draws.", tools=[draw])
     with Stage(agent, ScriptedModel(calls("draw"), "There.")) as stage:
         task = speaker.task(speaker.send(stage, {"text": "Draw!"}))
-        for shown in (task, speaker.ask(stage, "get", task["id"]).said):
+        for shown in (task, speaker.call(stage, "get", task["id"]).result):
             assert same(shown["artifacts"][0]["metadata"]["size"], 6)
             assert same(shown["metadata"]["agentfn"]["steps"], 2)
 
 
-@pytest.mark.parametrize("speaker", [SPEAKERS[0], SPEAKERS[2]], ids=str)
-def test_a_webhook_s_numbers_are_exact_and_in_the_dialect_it_was_set_in(play: Any, speaker: Speaker) -> None:
-    with Listener(answer(b"")) as hook:
+@pytest.mark.parametrize("speaker", [CLIENTS[0], CLIENTS[2]], ids=str)
+def test_a_webhook_s_numbers_are_exact_and_in_the_dialect_it_was_set_in(play: Any, speaker: ProtocolClient) -> None:
+    with RawHttpServer(http_response(b"")) as hook:
         stage = play(ScriptedModel("Seen."), fetch_loopback="true")
-        name = "pushNotificationConfig" if speaker.old else "taskPushNotificationConfig"
+        name = "pushNotificationConfig" if speaker.v0_3 else "taskPushNotificationConfig"
         configuration = {"returnImmediately": True, name: {"url": hook.url}}
         speaker.send(stage, {"data": SENT}, configuration=configuration)
         while not hook.bodies:  # the queue holds its messages back for a moment
             stage.pump()
             time.sleep(0.1)
         bodies = [json.loads(body) for body in hook.bodies]
-    tasks = [body if speaker.old else body["task"] for body in bodies if speaker.old or "task" in body]
+    tasks = [body if speaker.v0_3 else body["task"] for body in bodies if speaker.v0_3 or "task" in body]
     assert tasks
-    assert all(task.get("kind") == ("task" if speaker.old else None) for task in tasks)
+    assert all(task.get("kind") == ("task" if speaker.v0_3 else None) for task in tasks)
     assert all(same(speaker.data(task["history"][0]), SENT) for task in tasks)
 
 
@@ -122,12 +122,12 @@ class Mirror(AgentExecutor):
 
 
 @EACH
-def test_another_framework_s_agent_is_given_plain_numbers(speaker: Speaker) -> None:
+def test_another_framework_s_agent_is_given_plain_numbers(speaker: ProtocolClient) -> None:
     mirror = Mirror()
     with Stage(Agent(name="mirror", description="Reflects."), executor=mirror) as stage:
         task = speaker.task(speaker.send(stage, {"data": {"n": 3, "large": LARGE}}, configuration=WAIT_NOT))
         stage.pump()
-        shown = speaker.ask(stage, "get", task["id"]).said
+        shown = speaker.call(stage, "get", task["id"]).result
     assert mirror.seen == [{"n": 3.0, "large": float(LARGE)}] * 2
     artifact = shown["artifacts"][0]
     assert same(speaker.data(artifact)["n"], 3)
@@ -138,11 +138,11 @@ WAIT_NOT = {"returnImmediately": True}
 
 
 def test_only_the_sender_s_own_json_is_touched() -> None:
-    asked: Any = {"id": LARGE, "params": {"text": f"{MARK}3", "historyLength": 3.0, "metadata": {"a": LARGE, "b": 3}}}
-    passed = carried(asked)
-    assert passed == {**asked, "params": {**asked["params"], "metadata": {"a": f"{MARK}{LARGE}", "b": 3}}}
-    assert same(exact(passed), asked)
+    asked: Any = {"id": LARGE, "params": {"text": f"{ENCODED_PREFIX}3", "historyLength": 3.0, "metadata": {"a": LARGE, "b": 3}}}
+    passed = encode_numbers(asked)
+    assert passed == {**asked, "params": {**asked["params"], "metadata": {"a": f"{ENCODED_PREFIX}{LARGE}", "b": 3}}}
+    assert same(decode_numbers(passed), asked)
 
 
 def test_a_string_that_only_looks_carried_stays_one() -> None:
-    assert exact({"data": f"{MARK}not JSON"}) == {"data": f"{MARK}not JSON"}
+    assert decode_numbers({"data": f"{ENCODED_PREFIX}not JSON"}) == {"data": f"{ENCODED_PREFIX}not JSON"}

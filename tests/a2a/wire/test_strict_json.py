@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from agentfn.testing import ScriptedModel, Stage
-from support.protocol_clients import SPEAKERS, Speaker
+from support.protocol_clients import CLIENTS, ProtocolClient
 
 pytestmark = pytest.mark.slow
 
-EACH = pytest.mark.parametrize("speaker", SPEAKERS, ids=str)
+EACH = pytest.mark.parametrize("speaker", CLIENTS, ids=str)
 HI = {"text": "Hi!"}
 DEEP = "[" * 50_000
 
@@ -30,19 +30,19 @@ UNREADABLE = {
 
 @EACH
 @pytest.mark.parametrize("case", UNREADABLE)
-def test_a_body_that_cannot_be_read_is_a_parse_error_that_says_why(play: Any, speaker: Speaker, case: str) -> None:
+def test_a_body_that_cannot_be_read_is_a_parse_error_that_says_why(play: Any, speaker: ProtocolClient, case: str) -> None:
     stage: Stage = play(ScriptedModel(), streaming=True)
     body, why = UNREADABLE[case]
-    paths = ["/message:send", "/message:stream", "/tasks/x/pushNotificationConfigs"] if speaker.http else ["/"]
+    paths = ["/message:send", "/message:stream", "/tasks/x/pushNotificationConfigs"] if speaker.rest else ["/"]
     for path in paths:
-        refused = speaker.post(stage, ("/v1" if speaker.http and speaker.old else "") + path, body)
-        assert refused.error == ("INVALID_REQUEST" if speaker.http else "PARSE_ERROR")
+        refused = speaker.post(stage, ("/v1" if speaker.rest and speaker.v0_3 else "") + path, body)
+        assert refused.error == ("INVALID_REQUEST" if speaker.rest else "PARSE_ERROR")
         assert why in refused.message
     assert stage.items() == []
 
 
 @EACH
-def test_data_nested_too_deep_is_the_caller_s_fault(play: Any, speaker: Speaker) -> None:
+def test_data_nested_too_deep_is_the_caller_s_fault(play: Any, speaker: ProtocolClient) -> None:
     deep: Any = 1
     for _ in range(200):
         deep = [deep]
@@ -54,12 +54,12 @@ def test_data_nested_too_deep_is_the_caller_s_fault(play: Any, speaker: Speaker)
 
 @EACH
 @pytest.mark.parametrize("version", ["9.9", "2.0", "one", "-1"])
-def test_a_version_that_is_not_spoken_is_refused_by_name(play: Any, speaker: Speaker, version: str) -> None:
+def test_a_version_that_is_not_spoken_is_refused_by_name(play: Any, speaker: ProtocolClient, version: str) -> None:
     stage = play(ScriptedModel())
     for reply in (
         speaker.send(stage, HI, version=version),
-        speaker.ask(stage, "get", "x", version=version),
-        speaker.ask(stage, "subscribe", "x", version=version),
+        speaker.call(stage, "get", "x", version=version),
+        speaker.call(stage, "subscribe", "x", version=version),
     ):
         assert reply.error == "VERSION_NOT_SUPPORTED"
         assert version in reply.message
@@ -67,27 +67,27 @@ def test_a_version_that_is_not_spoken_is_refused_by_name(play: Any, speaker: Spe
 
 
 def test_the_version_may_stand_in_the_address(play: Any) -> None:
-    speaker = Speaker(False, True)
+    speaker = ProtocolClient(False, True)
     stage = play(ScriptedModel("Hello."))
     task = speaker.task(speaker.send(stage, HI))
-    assert speaker.ask(stage, "get", task["id"], version="", query="A2A-Version=1.0").said == task
-    assert speaker.ask(stage, "list", version="", query="A2A-Version=1.0&pageSize=1").said["totalSize"] == 1
-    refused = speaker.ask(stage, "get", task["id"], version="", query="A2A-Version=9.9")
+    assert speaker.call(stage, "get", task["id"], version="", query="A2A-Version=1.0").result == task
+    assert speaker.call(stage, "list", version="", query="A2A-Version=1.0&pageSize=1").result["totalSize"] == 1
+    refused = speaker.call(stage, "get", task["id"], version="", query="A2A-Version=9.9")
     assert refused.error == "VERSION_NOT_SUPPORTED"
-    assert speaker.ask(stage, "get", task["id"], version="").error == "VERSION_NOT_SUPPORTED"
+    assert speaker.call(stage, "get", task["id"], version="").error == "VERSION_NOT_SUPPORTED"
 
 
 @EACH
 @pytest.mark.parametrize("header", ["A2A-Extensions", "X-A2A-Extensions"])
 def test_an_extension_that_the_agent_has_not_is_passed_over_and_not_claimed(
-    play: Any, speaker: Speaker, header: str
+    play: Any, speaker: ProtocolClient, header: str
 ) -> None:
     stage = play(ScriptedModel("Hello."))
     asked = {header: "https://a.example/ext/v1, https://b.example/ext/v2"}
     assert speaker.state(speaker.task(speaker.send(stage, HI, headers=asked))) == "completed"
-    path = ("/v1" if speaker.old else "") + "/message:send" if speaker.http else "/"
-    body = json.dumps(speaker.request(HI)) if speaker.http else speaker.rpc("send", speaker.request(HI))
-    version = {} if speaker.old else {"A2A-Version": "1.0"}
+    path = ("/v1" if speaker.v0_3 else "") + "/message:send" if speaker.rest else "/"
+    body = json.dumps(speaker.request(HI)) if speaker.rest else speaker.rpc("send", speaker.request(HI))
+    version = {} if speaker.v0_3 else {"A2A-Version": "1.0"}
     answer = stage.request("POST", path, caller="alice", body=body, headers=asked | version)
     assert not [name for name in answer["headers"] if "extensions" in name.lower()]
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from agentfn.testing import ScriptedModel, Stage
-from support.protocol_clients import OLD, Speaker
+from support.protocol_clients import V0_3_CLIENTS, ProtocolClient
 
-RPC, HTTP = OLD
-EACH = pytest.mark.parametrize("speaker", OLD, ids=str)
+RPC, HTTP = V0_3_CLIENTS
+EACH = pytest.mark.parametrize("speaker", V0_3_CLIENTS, ids=str)
 HI = {"text": "Hi!"}
 MESSAGE = {"kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "Hi!"}]}
 
@@ -83,25 +83,25 @@ def test_bad_messages_over_http_are_the_caller_s_fault(play: Any, path: str, cas
 
 @pytest.mark.parametrize("length", ["many", "-1", "1.5", "9" * 50])
 def test_a_length_that_is_none_is_the_caller_s_fault(play: Any, length: str) -> None:
-    refused = HTTP.ask(play(ScriptedModel()), "get", "x", query=f"historyLength={length}")
+    refused = HTTP.call(play(ScriptedModel()), "get", "x", query=f"historyLength={length}")
     assert refused.error == "INVALID_PARAMS"
     assert "historyLength" in refused.message
 
 
 @EACH
-def test_a_history_of_length_nought_is_none(play: Any, speaker: Speaker) -> None:
+def test_a_history_of_length_nought_is_none(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello."))
     sent = speaker.task(speaker.send(stage, HI, configuration={"historyLength": 0}))
     assert "history" not in sent
-    none = {"query": "historyLength=0"} if speaker.http else {"historyLength": 0}
-    assert "history" not in speaker.ask(stage, "get", sent["id"], **none).said
-    one = {"query": "historyLength=1"} if speaker.http else {"historyLength": 1}
+    none = {"query": "historyLength=0"} if speaker.rest else {"historyLength": 0}
+    assert "history" not in speaker.call(stage, "get", sent["id"], **none).result
+    one = {"query": "historyLength=1"} if speaker.rest else {"historyLength": 1}
     for some in (one, {}):
-        assert len(speaker.ask(stage, "get", sent["id"], **some).said["history"]) == 1
+        assert len(speaker.call(stage, "get", sent["id"], **some).result["history"]) == 1
 
 
 @EACH
-def test_a_stream_too_shows_no_history_where_none_is_asked_for(play: Any, speaker: Speaker) -> None:
+def test_a_stream_too_shows_no_history_where_none_is_asked_for(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel("Hello.", "Hello."), streaming=True)
     for configuration, shown in (({"historyLength": 0}, False), ({}, True)):
         asked = speaker.request(HI, configuration=configuration)
@@ -113,19 +113,19 @@ def test_a_stream_too_shows_no_history_where_none_is_asked_for(play: Any, speake
 def test_a_subscriber_is_read_without_his_id(play: Any) -> None:
     stage = play(ScriptedModel(), fetch_loopback="true")
     task_id = RPC.task(RPC.send(stage, HI, configuration={"returnImmediately": True}))["id"]
-    assert RPC.ask(stage, "push get", task_id).error == "TASK_NOT_FOUND"
+    assert RPC.call(stage, "push get", task_id).error == "TASK_NOT_FOUND"
     for config in ("one", "two"):
-        RPC.ask(stage, "push set", task_id, body=RPC.subscriber(task_id, "http://127.0.0.1:9999/", config))
-    read = RPC.ask(stage, "push get", task_id).said
+        RPC.call(stage, "push set", task_id, body=RPC.push_config(task_id, "http://127.0.0.1:9999/", config))
+    read = RPC.call(stage, "push get", task_id).result
     assert (read["taskId"], read["pushNotificationConfig"]["id"]) == (task_id, "one")
 
 
 @EACH
-def test_a_stream_s_error_is_told_once_it_has_begun_too(play: Any, speaker: Speaker) -> None:
+def test_a_stream_s_error_is_told_once_it_has_begun_too(play: Any, speaker: ProtocolClient) -> None:
     stage = play(ScriptedModel(), streaming=True)
     refused = speaker.stream(stage, "subscribe", None, "none")
     assert refused.error == "TASK_NOT_FOUND"
-    assert refused.kind.startswith("application/json" if speaker.http else "text/event-stream")
+    assert refused.content_type.startswith("application/json" if speaker.rest else "text/event-stream")
 
 
 def test_an_old_method_in_a_new_version_is_refused_by_both_names(play: Any) -> None:

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
-ENDED = frozenset({"completed", "failed", "canceled", "rejected"})
-UNTOLD = "untold"  # why the agent refused, where the library shows the status of HTTP only
+TERMINAL_STATES = frozenset({"completed", "failed", "canceled", "rejected"})
+UNKNOWN = "untold"  # why the agent refused, where the library shows the status of HTTP only
 
 
 class Missing(Exception):
@@ -13,7 +13,7 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class OutgoingMessage:
     """A message to the agent. What `begin`s its id decides what the test agent does; `hook` is a webhook's address."""
 
     text: str = "Hello."
@@ -24,7 +24,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Told:
+class TaskUpdate:
     """What an answer or a stream's event says: its `kind` is task, message, status or artifact.
 
     `state` is as in protocol 0.3. `turns` are the user's words in the history, `contexts` the ids in it.
@@ -41,14 +41,14 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Hook:
+class PushConfig:
     id: str
     task: str
     url: str
 
 
 @dataclass(frozen=True)
-class Offer:
+class CardInfo:
     """What the card says, as the client reads it."""
 
     name: str
@@ -62,29 +62,29 @@ class Client(Protocol):
 
     old: bool
 
-    async def meet(self, url: str, transport: str) -> Offer:
+    async def meet(self, url: str, transport: str) -> CardInfo:
         """Reads the card, and gets ready to speak in that transport."""
         ...
 
-    async def send(self, said: Said) -> Told: ...
+    async def send(self, said: OutgoingMessage) -> TaskUpdate: ...
 
-    def stream(self, said: Said) -> AsyncGenerator[Told]: ...
+    def stream(self, said: OutgoingMessage) -> AsyncGenerator[TaskUpdate]: ...
 
-    def follow(self, task: str) -> AsyncGenerator[Told]: ...
+    def follow(self, task: str) -> AsyncGenerator[TaskUpdate]: ...
 
-    async def get(self, task: str, history: int | None = None) -> Told: ...
+    async def get(self, task: str, history: int | None = None) -> TaskUpdate: ...
 
     async def listed(self, context: str) -> list[str]:
         """The ids of the context's tasks."""
         ...
 
-    async def cancel(self, task: str) -> Told: ...
+    async def cancel(self, task: str) -> TaskUpdate: ...
 
-    async def set_hook(self, hook: Hook) -> Hook: ...
+    async def set_hook(self, hook: PushConfig) -> PushConfig: ...
 
-    async def get_hook(self, task: str, hook: str) -> Hook: ...
+    async def get_hook(self, task: str, hook: str) -> PushConfig: ...
 
-    async def hooks(self, task: str) -> list[Hook]: ...
+    async def hooks(self, task: str) -> list[PushConfig]: ...
 
     async def delete_hook(self, task: str, hook: str) -> None: ...
 

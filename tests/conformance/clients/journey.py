@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable
 
-from conformance.clients.client import ENDED, UNTOLD, Client, Hook, Missing, Offer, Said, Told
+from conformance.clients.client import TERMINAL_STATES, UNKNOWN, Client, PushConfig, Missing, CardInfo, OutgoingMessage, TaskUpdate
 from conformance.clients.webhook import Webhook
 
 SECONDS = 60.0  # for a step
@@ -24,15 +24,15 @@ WORKS = "test-resubscribe-message-id"  # for four seconds, and says so each half
 TWO_SECONDS = "tck-delayed-complete"
 
 
-class Journey:
+class ClientJourney:
     def __init__(self, client: Client, url: str, transport: str, webhook: Webhook) -> None:
         self._client = client
         self._url = url
         self._transport = transport
         self._webhook = webhook
-        self._offer: Offer
-        self._ended: Told  # the first task, which has ended
-        self._watched: Told  # the one that has a webhook
+        self._offer: CardInfo
+        self._ended: TaskUpdate  # the first task, which has ended
+        self._watched: TaskUpdate  # the one that has a webhook
 
     async def the_card_offers_the_transport(self) -> None:
         self._offer = await self._client.meet(self._url, self._transport)
@@ -40,7 +40,7 @@ class Journey:
         assert self._transport in self._offer.transports, self._offer
 
     async def a_send_waits_for_the_answer(self) -> None:
-        self._ended = await self._client.send(Said())
+        self._ended = await self._client.send(OutgoingMessage())
         assert (self._ended.kind, self._ended.state, self._ended.text) == ("task", "completed", "Hello from TCK")
 
     async def a_task_is_read_back(self) -> None:
@@ -59,9 +59,9 @@ class Journey:
         assert await self._client.listed(self._ended.context) == [self._ended.task]
 
     async def a_send_that_does_not_wait_is_polled_to_its_end(self) -> None:
-        told = await self._client.send(Said(begin=TWO_SECONDS, wait=False))
+        told = await self._client.send(OutgoingMessage(begin=TWO_SECONDS, wait=False))
         states = [told.state]
-        while told.state not in ENDED:
+        while told.state not in TERMINAL_STATES:
             await asyncio.sleep(0.3)
             told = await self._client.get(told.task)
             states.append(told.state)
@@ -69,19 +69,19 @@ class Journey:
 
     async def a_stream_begins_with_the_task_and_ends_with_its_end(self) -> None:
         self._streams()
-        told = await _all(self._client.stream(Said(begin="tck-stream-001")))
+        told = await _all(self._client.stream(OutgoingMessage(begin="tck-stream-001")))
         assert told[0].kind == "task", told
         assert (told[-1].kind, told[-1].state) == ("status", "completed"), told
         assert "artifact" in [event.kind for event in told], told
 
     async def events_come_as_they_happen(self) -> None:
         self._streams()
-        arrivals = [time.monotonic() async for _ in self._client.stream(Said(begin=WORKS))]
+        arrivals = [time.monotonic() async for _ in self._client.stream(OutgoingMessage(begin=WORKS))]
         assert arrivals[-1] - arrivals[0] > 2.0, arrivals
 
     async def a_running_task_is_followed_again(self) -> None:
         self._streams()
-        stream = self._client.stream(Said(begin=WORKS))
+        stream = self._client.stream(OutgoingMessage(begin=WORKS))
         task = (await anext(stream)).task
         await stream.aclose()
         told = await _all(self._client.follow(task))
@@ -95,7 +95,7 @@ class Journey:
         await self._refused(_all(self._client.follow(self._ended.task)), "UnsupportedOperation")
 
     async def a_cancelled_task_stays_cancelled(self) -> None:
-        task = (await self._client.send(Said(begin=TWO_SECONDS, wait=False))).task
+        task = (await self._client.send(OutgoingMessage(begin=TWO_SECONDS, wait=False))).task
         await asyncio.sleep(0.5)
         assert (await self._client.cancel(task)).state == "canceled"
         await asyncio.sleep(3.0)  # it would have ended by now
@@ -105,21 +105,21 @@ class Journey:
         await self._refused(self._client.cancel(self._ended.task), "TaskNotCancelable")
 
     async def three_turns_are_one_task(self) -> None:
-        first = await self._client.send(Said("ask", "tck-input-required"))
-        second = await self._client.send(Said("ask again", "tck-input-required", task=first.task))
-        third = await self._client.send(Said("done", "tck-complete-task", task=first.task))
+        first = await self._client.send(OutgoingMessage("ask", "tck-input-required"))
+        second = await self._client.send(OutgoingMessage("ask again", "tck-input-required", task=first.task))
+        third = await self._client.send(OutgoingMessage("done", "tck-complete-task", task=first.task))
         assert [told.state for told in (first, second, third)] == ["input-required", "input-required", "completed"]
         assert {(told.task, told.context) for told in (second, third)} == {(first.task, first.context)}
         assert third.turns == ("ask", "ask again", "done"), third
         assert third.contexts == {first.context}, third
 
     async def an_ended_task_takes_no_message(self) -> None:
-        await self._refused(self._client.send(Said(task=self._ended.task)), "UnsupportedOperation")
+        await self._refused(self._client.send(OutgoingMessage(task=self._ended.task)), "UnsupportedOperation")
 
     async def a_webhook_is_set(self) -> None:
         """Where the card offers none, it is refused."""
-        self._watched = await self._client.send(Said(begin=TWO_SECONDS, wait=False))
-        wanted = Hook("mine", self._watched.task, self._webhook.url)
+        self._watched = await self._client.send(OutgoingMessage(begin=TWO_SECONDS, wait=False))
+        wanted = PushConfig("mine", self._watched.task, self._webhook.url)
         if self._offer.push:
             assert await self._client.set_hook(wanted) == wanted
         else:
@@ -128,7 +128,7 @@ class Journey:
     async def a_webhook_is_read(self) -> None:
         self._pushes()
         found = await self._client.get_hook(self._watched.task, "mine")
-        assert found == Hook("mine", self._watched.task, self._webhook.url)
+        assert found == PushConfig("mine", self._watched.task, self._webhook.url)
 
     async def webhooks_are_listed(self) -> None:
         self._pushes()
@@ -141,7 +141,7 @@ class Journey:
 
     async def a_webhook_is_told_of_the_end(self) -> None:
         """In the words of the protocol that it was set in. Where the card offers none, the message is refused."""
-        said = Said(begin=TWO_SECONDS, wait=False, hook=self._webhook.url)
+        said = OutgoingMessage(begin=TWO_SECONDS, wait=False, hook=self._webhook.url)
         if not self._offer.push:
             await self._refused(self._client.send(said), "PushNotificationNotSupported")
             return
@@ -164,19 +164,19 @@ class Journey:
         try:
             answer = await call
         except Exception as error:
-            if self._client.reason(error) not in (reason, UNTOLD):
+            if self._client.reason(error) not in (reason, UNKNOWN):
                 raise
         else:
             raise AssertionError(f"not refused, but answered with {answer}")
 
 
-async def _all(stream: AsyncGenerator[Told]) -> list[Told]:
+async def _all(stream: AsyncGenerator[TaskUpdate]) -> list[TaskUpdate]:
     return [told async for told in stream]
 
 
-async def _gone(journey: Journey) -> Counter[str]:
+async def _gone(journey: ClientJourney) -> Counter[str]:
     counts = Counter[str]()
-    for name in [name for name in vars(Journey) if not name.startswith("_")]:
+    for name in [name for name in vars(ClientJourney) if not name.startswith("_")]:
         outcome, note = "ok", ""
         try:
             async with asyncio.timeout(SECONDS):
@@ -190,7 +190,7 @@ async def _gone(journey: Journey) -> Counter[str]:
     return counts
 
 
-def go(client: Client) -> None:
+def run_journey(client: Client) -> None:
     """Ends the process: with 1 where a step failed."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("url")
@@ -200,6 +200,6 @@ def go(client: Client) -> None:
     client.old |= given.old
     logging.disable()
     with Webhook() as webhook:
-        counts = asyncio.run(_gone(Journey(client, given.url, given.transport, webhook)))
+        counts = asyncio.run(_gone(ClientJourney(client, given.url, given.transport, webhook)))
     sys.stdout.write(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['skip']} skipped\n")
     sys.exit(bool(counts["FAIL"]))

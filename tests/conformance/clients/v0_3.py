@@ -22,8 +22,8 @@ from a2a.types import (
     TextPart,
 )
 
-from conformance.clients.client import UNTOLD, Hook, Missing, Offer, Said, Told
-from conformance.clients.journey import go
+from conformance.clients.client import UNKNOWN, PushConfig, Missing, CardInfo, OutgoingMessage, TaskUpdate
+from conformance.clients.journey import run_journey
 from conformance.clients.webhook import TOKEN
 
 CODES = {
@@ -38,14 +38,14 @@ KINDS = {"status-update": "status", "artifact-update": "artifact"}
 class Old:
     old = True
 
-    async def meet(self, url: str, transport: str) -> Offer:
+    async def meet(self, url: str, transport: str) -> CardInfo:
         self._http = httpx.AsyncClient(timeout=30)
         self._transport = transport
         self._card = card = await A2ACardResolver(self._http, url).get_agent_card()
         self._plain = self._client()
         transports = {card.preferred_transport, *(face.transport for face in card.additional_interfaces or [])}
         offers = card.capabilities
-        return Offer(card.name, tuple(transports), bool(offers.streaming), bool(offers.push_notifications))
+        return CardInfo(card.name, tuple(transports), bool(offers.streaming), bool(offers.push_notifications))
 
     def _client(self, streaming: bool = False, polling: bool = False, hook: str = "") -> Any:
         """How a message is sent is the client's matter here, not the message's."""
@@ -58,37 +58,37 @@ class Old:
         )
         return ClientFactory(config).create(self._card)
 
-    async def send(self, said: Said) -> Told:
+    async def send(self, said: OutgoingMessage) -> TaskUpdate:
         client = self._client(polling=not said.wait, hook=said.hook)
         return _event(await anext(client.send_message(_message(said))))
 
-    async def stream(self, said: Said) -> AsyncGenerator[Told]:
+    async def stream(self, said: OutgoingMessage) -> AsyncGenerator[TaskUpdate]:
         async for event in self._client(streaming=True).send_message(_message(said)):
             yield _event(event)
 
-    async def follow(self, task: str) -> AsyncGenerator[Told]:
+    async def follow(self, task: str) -> AsyncGenerator[TaskUpdate]:
         async for event in self._client(streaming=True).resubscribe(TaskIdParams(id=task)):
             yield _event(event)
 
-    async def get(self, task: str, history: int | None = None) -> Told:
+    async def get(self, task: str, history: int | None = None) -> TaskUpdate:
         return _task(await self._plain.get_task(TaskQueryParams(id=task, history_length=history)))
 
     async def listed(self, context: str) -> list[str]:
         raise Missing("not in 0.3")
 
-    async def cancel(self, task: str) -> Told:
+    async def cancel(self, task: str) -> TaskUpdate:
         return _task(await self._plain.cancel_task(TaskIdParams(id=task)))
 
-    async def set_hook(self, hook: Hook) -> Hook:
+    async def set_hook(self, hook: PushConfig) -> PushConfig:
         config = PushNotificationConfig(id=hook.id, url=hook.url, token=TOKEN)
         wanted = TaskPushNotificationConfig(task_id=hook.task, push_notification_config=config)
         return _hook(await self._plain.set_task_callback(wanted))
 
-    async def get_hook(self, task: str, hook: str) -> Hook:
+    async def get_hook(self, task: str, hook: str) -> PushConfig:
         wanted = GetTaskPushNotificationConfigParams(id=task, push_notification_config_id=hook)
         return _hook(await self._plain.get_task_callback(wanted))
 
-    async def hooks(self, task: str) -> list[Hook]:
+    async def hooks(self, task: str) -> list[PushConfig]:
         found = await self._by_hand("list", {"id": task})
         return [_hook(TaskPushNotificationConfig.model_validate(config)) for config in found]
 
@@ -107,29 +107,29 @@ class Old:
         if isinstance(error, A2AClientJSONRPCError):
             return CODES[error.error.code]
         if isinstance(error, A2AClientHTTPError) and 400 <= error.status_code < 500:
-            return "TaskNotFound" if error.status_code == 404 else UNTOLD
+            return "TaskNotFound" if error.status_code == 404 else UNKNOWN
         return ""
 
 
-def _message(said: Said) -> Message:
+def _message(said: OutgoingMessage) -> Message:
     parts = [Part(root=TextPart(text=said.text))]
     begin = f"{said.begin}-{uuid.uuid4()}"
     return Message(message_id=begin, role=Role.user, parts=parts, task_id=said.task or None)
 
 
-def _event(event: Any) -> Told:
+def _event(event: Any) -> TaskUpdate:
     if isinstance(event, Message):
-        return Told("message", event.task_id or "", event.context_id or "", text=_text(event.parts))
+        return TaskUpdate("message", event.task_id or "", event.context_id or "", text=_text(event.parts))
     task, update = event
     if update is None:
         return _task(task)
     state = update.status.state.value if update.kind == "status-update" else ""
-    return Told(KINDS[update.kind], update.task_id, update.context_id, state)
+    return TaskUpdate(KINDS[update.kind], update.task_id, update.context_id, state)
 
 
-def _task(task: Task) -> Told:
+def _task(task: Task) -> TaskUpdate:
     history = task.history or []
-    return Told(
+    return TaskUpdate(
         "task",
         task.id,
         task.context_id,
@@ -145,10 +145,10 @@ def _text(parts: Iterable[Part]) -> str:
     return "".join(part.root.text for part in parts if part.root.kind == "text")
 
 
-def _hook(config: TaskPushNotificationConfig) -> Hook:
+def _hook(config: TaskPushNotificationConfig) -> PushConfig:
     inner = config.push_notification_config
-    return Hook(inner.id or "", config.task_id, inner.url)
+    return PushConfig(inner.id or "", config.task_id, inner.url)
 
 
 if __name__ == "__main__":
-    go(Old())
+    run_journey(Old())

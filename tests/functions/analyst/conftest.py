@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from functions.analyst.tool_harness import AGENT, Desk
+from functions.analyst.tool_harness import AGENT, ToolHarness
 
 sys.path.insert(0, str(AGENT))
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path) -> ToolHarness:
     """An empty desk."""
-    return Desk(tmp_path)
+    return ToolHarness(tmp_path)
 
 
 @pytest.fixture
-def penguin_desk(desk: Desk) -> Desk:
+def penguin_desk(desk: ToolHarness) -> ToolHarness:
     """A desk with the sample data on it."""
-    desk.put("penguins.csv", (AGENT / "data" / "penguins.csv").read_bytes())
+    desk.attach("penguins.csv", (AGENT / "data" / "penguins.csv").read_bytes())
     return desk

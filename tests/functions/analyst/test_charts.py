@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyst.charts.chart import Chart, ChartError, Drawing, draw
-from analyst.charts.scales import bins, in_bins, moment, moment_ticks, ticks
+from analyst.charts.chart import Chart, ChartError, DrawnChart, draw
+from analyst.charts.scales import bin_edges, count_in_bins, parse_days, date_ticks, ticks
 from analyst.formats.cells import Cell
 from analyst.formats.table_reader import read_tables
-from analyst.sql.query import Result, run_query
+from analyst.sql.query import QueryResult, run_query
 from functions.analyst.tool_harness import AGENT
 
 SVG = "{http://www.w3.org/2000/svg}"
 PENGUINS = read_tables(AGENT / "data" / "penguins.csv")
-COUNTS = Result(("species", "n"), (("Adelie", 152), ("Gentoo", 124), ("Chinstrap", 68)))
+COUNTS = QueryResult(("species", "n"), (("Adelie", 152), ("Gentoo", 124), ("Chinstrap", 68)))
 CHARTS = {
     "bar": Chart("bar", "Counts", "species", "n"),
     "line": Chart("line", "Years", "year", "n", "species"),
@@ -31,21 +31,21 @@ QUERIES = {
 }
 
 
-def drawn(kind: str) -> Drawing:
+def drawn(kind: str) -> DrawnChart:
     return draw(CHARTS[kind], run_query(PENGUINS, QUERIES[kind]))
 
 
-def texts(drawing: Drawing) -> list[str]:
+def texts(drawing: DrawnChart) -> list[str]:
     """What can be read in the picture, hints of the mouse included."""
     return [element.text for element in ET.fromstring(drawing.svg).iter() if element.text]
 
 
-def bars(drawing: Drawing) -> list[ET.Element]:
+def bars(drawing: DrawnChart) -> list[ET.Element]:
     boxes = ET.fromstring(drawing.svg).iter(f"{SVG}rect")
     return [box for box in boxes if "rect" in box.get("class", "").split()]
 
 
-def refusal(chart: Chart, result: Result) -> str:
+def refusal(chart: Chart, result: QueryResult) -> str:
     with pytest.raises(ChartError) as refused:
         draw(chart, result)
     return str(refused.value)
@@ -94,13 +94,13 @@ def test_a_missing_series_has_a_name() -> None:
 def test_years_and_dates_are_ticks_that_people_know() -> None:
     assert {"2007", "2008", "2009"} <= set(texts(drawn("line")))
     days = tuple((f"2023-{month:02}-15", month) for month in range(1, 13))
-    drawing = draw(Chart("line", "", "day", "n"), Result(("day", "n"), days))
+    drawing = draw(Chart("line", "", "day", "n"), QueryResult(("day", "n"), days))
     assert {"2023-03", "2023-05"} <= set(texts(drawing))
 
 
 def test_a_line_over_names_keeps_their_order() -> None:
     rows: tuple[tuple[Cell, ...], ...] = (("Q3", 1), ("Q1", 2), ("Q2", 3))
-    shown = texts(draw(Chart("line", "", "q", "n"), Result(("q", "n"), rows)))
+    shown = texts(draw(Chart("line", "", "q", "n"), QueryResult(("q", "n"), rows)))
     assert shown.index("Q3") < shown.index("Q1") < shown.index("Q2")
 
 
@@ -111,19 +111,19 @@ def test_a_histogram_counts_every_value_once() -> None:
 
 
 def test_many_categories_and_many_points_are_thinned_out_and_it_is_told() -> None:
-    many = Result(("c", "v"), tuple((f"category {i}", i) for i in range(100)))
+    many = QueryResult(("c", "v"), tuple((f"category {i}", i) for i in range(100)))
     assert draw(Chart("bar", "", "c", "v"), many).notes == ("only the first 40 of 100 values of c",)
-    points = Result(("x", "y"), tuple((i, i % 7) for i in range(10_000)))
+    points = QueryResult(("x", "y"), tuple((i, i % 7) for i in range(10_000)))
     drawing = draw(Chart("scatter", "", "x", "y"), points)
     assert (drawing.marks, drawing.notes) == (2000, ("one in 5 of 10,000 points, evenly chosen",))
-    assert draw(CHARTS["bar"], Result(COUNTS.columns, COUNTS.rows, complete=False)).notes == (
+    assert draw(CHARTS["bar"], QueryResult(COUNTS.columns, COUNTS.rows, complete=False)).notes == (
         "only the first 3 rows of the query",
     )
 
 
 def test_the_users_text_is_text_whatever_it_holds() -> None:
     evil = '</text><script>alert("1")</script>&amp; \x00\x08é'
-    result = Result(("k", "v"), ((evil, 1), ("b", 2)))
+    result = QueryResult(("k", "v"), ((evil, 1), ("b", 2)))
     for chart in (Chart("bar", evil, "k", "v"), Chart("bar", "t", "k", "v", "k")):
         root = ET.fromstring(draw(chart, result).svg)
         assert not list(root.iter(f"{SVG}script"))
@@ -139,14 +139,14 @@ def test_the_users_text_is_text_whatever_it_holds() -> None:
         (Chart("bar", "", "n", "species"), COUNTS, "species must be a number to be drawn, but it holds 'Adelie'"),
         (Chart("histogram", "", "species"), COUNTS, "species must be a number"),
         (Chart("scatter", "", "species", "n"), COUNTS, "must hold numbers or dates on the x axis"),
-        (Chart("bar", "", "species", "n"), Result(("species", "n"), ()), "nothing to draw"),
-        (Chart("bar", "", "species", "n"), Result(("species", "n"), (("a", None),)), "nothing to draw"),
-        (Chart("bar", "", "a", "n"), Result(("a", "n"), (("x", 1), ("x", 2))), "several rows for a = x. Aggregate"),
-        (Chart("bar", "", "a", "n"), Result(("a", "n"), (("x", float("inf")),)), "it holds 'inf'"),
-        (Chart("scatter", "", "n", "n", "n"), Result(("n",), tuple((i,) for i in range(9))), "n has 9 values"),
+        (Chart("bar", "", "species", "n"), QueryResult(("species", "n"), ()), "nothing to draw"),
+        (Chart("bar", "", "species", "n"), QueryResult(("species", "n"), (("a", None),)), "nothing to draw"),
+        (Chart("bar", "", "a", "n"), QueryResult(("a", "n"), (("x", 1), ("x", 2))), "several rows for a = x. Aggregate"),
+        (Chart("bar", "", "a", "n"), QueryResult(("a", "n"), (("x", float("inf")),)), "it holds 'inf'"),
+        (Chart("scatter", "", "n", "n", "n"), QueryResult(("n",), tuple((i,) for i in range(9))), "n has 9 values"),
     ],
 )
-def test_a_chart_that_cannot_be_drawn_says_what_to_change(chart: Chart, result: Result, help_: str) -> None:
+def test_a_chart_that_cannot_be_drawn_says_what_to_change(chart: Chart, result: QueryResult, help_: str) -> None:
     assert help_ in refusal(chart, result)
 
 
@@ -164,14 +164,14 @@ def test_a_chart_that_cannot_be_drawn_says_what_to_change(chart: Chart, result: 
 @pytest.mark.parametrize("kind", ["bar", "line"])
 def test_odd_values_are_drawn(kind: str, rows: tuple[tuple[Cell, ...], ...]) -> None:
     chart = Chart("bar" if kind == "bar" else "line", "t", "k", "v")
-    assert draw(chart, Result(("k", "v"), rows)).marks == len(rows)
+    assert draw(chart, QueryResult(("k", "v"), rows)).marks == len(rows)
 
 
 @pytest.mark.parametrize("kind", ["line", "scatter"])
 @pytest.mark.parametrize("rows", [((1, 1),), ((0, 0), (0, 0.5)), ((-1e9, 5), (1e9, 5)), ((0.1, 0.3), (0.2, 0.1))])
 def test_odd_points_are_drawn(kind: str, rows: tuple[tuple[Cell, ...], ...]) -> None:
     chart = Chart("line" if kind == "line" else "scatter", "t", "x", "y")
-    assert draw(chart, Result(("x", "y"), rows)).marks == len(rows)
+    assert draw(chart, QueryResult(("x", "y"), rows)).marks == len(rows)
 
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
@@ -190,8 +190,8 @@ def test_ticks_hold_everything_between_them(low: float, high: float) -> None:
 
 @given(values=st.lists(st.one_of(st.integers(-1000, 1000), st.floats(-1e6, 1e6)), min_size=1, max_size=200))
 def test_bins_hold_every_value_once(values: list[float]) -> None:
-    edges = bins(values)
-    counts = in_bins(values, edges)
+    edges = bin_edges(values)
+    counts = count_in_bins(values, edges)
     assert sum(counts) == len(values)
     assert len(counts) <= 90
     assert edges[0] <= min(values)
@@ -199,6 +199,6 @@ def test_bins_hold_every_value_once(values: list[float]) -> None:
 
 
 def test_ticks_of_dates_fall_on_months_and_years() -> None:
-    assert moment_ticks(moment("2023-01-15"), moment("2023-12-20"))[:2] == [moment("2023-01-01"), moment("2023-03-01")]
-    years = moment_ticks(moment("1990-05-01"), moment("2020-05-01"))
-    assert all(year == moment(f"{1992 + 4 * i}-01-01") for i, year in enumerate(years))
+    assert date_ticks(parse_days("2023-01-15"), parse_days("2023-12-20"))[:2] == [parse_days("2023-01-01"), parse_days("2023-03-01")]
+    years = date_ticks(parse_days("1990-05-01"), parse_days("2020-05-01"))
+    assert all(year == parse_days(f"{1992 + 4 * i}-01-01") for i, year in enumerate(years))

@@ -19,7 +19,7 @@ from agentfn.models import Call, Prompt, Turn
 from agentfn.tools import ToolRegistry
 from analyst.demo.demo_model import DemoModel
 from analyst.tools import TOOLS
-from functions.analyst.tool_harness import AGENT, Desk
+from functions.analyst.tool_harness import AGENT, ToolHarness
 
 QUESTION = (
     "How many penguins of each species are there, and how does mean body mass differ by species and sex? "
@@ -50,19 +50,19 @@ def numbers(column: str) -> list[float]:
 FLIPPERS = numbers("flipper_length_mm")
 
 
-def ask(desk: Desk, *turns: str | Turn) -> LoopResult:
-    return desk.run(DemoModel(), TOOLS, *turns)
+def ask(desk: ToolHarness, *turns: str | Turn) -> LoopResult:
+    return desk.run_loop(DemoModel(), TOOLS, *turns)
 
 
-def produced(desk: Desk) -> set[str]:
+def produced(desk: ToolHarness) -> set[str]:
     return {info.name for info in desk.produced}
 
 
-def table(desk: Desk, name: str) -> list[list[str]]:
+def table(desk: ToolHarness, name: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(desk.read(name), newline="")))[1:]
 
 
-def test_the_question_of_the_readme_is_answered_with_the_numbers_of_the_file(penguin_desk: Desk) -> None:
+def test_the_question_of_the_readme_is_answered_with_the_numbers_of_the_file(penguin_desk: ToolHarness) -> None:
     result = ask(penguin_desk, f"{QUESTION}\n\nAttached files:\n- penguins.csv (text/csv, 15,241 bytes)")
     counts, means = Counter(row["species"] for row in penguins()), {k: fmean(v) for k, v in masses().items()}
     assert result.status == "completed"
@@ -86,7 +86,7 @@ def test_the_question_of_the_readme_is_answered_with_the_numbers_of_the_file(pen
 
 
 def test_it_says_everywhere_that_it_is_rules_and_how_to_set_a_real_model(
-    penguin_desk: Desk, caplog: pytest.LogCaptureFixture
+    penguin_desk: ToolHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     logger = logging.getLogger("agentfn.demo")
     logger.addHandler(caplog.handler)
@@ -103,7 +103,7 @@ def test_it_says_everywhere_that_it_is_rules_and_how_to_set_a_real_model(
         assert "AGENT_MODEL_API_KEY" in text
 
 
-def test_the_next_step_depends_on_the_transcript_alone(penguin_desk: Desk) -> None:
+def test_the_next_step_depends_on_the_transcript_alone(penguin_desk: ToolHarness) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
     declared = (*ToolRegistry(TOOLS).declarations(), *LIFECYCLE_TOOLS.declarations())
     spoken = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
@@ -115,7 +115,7 @@ def test_the_next_step_depends_on_the_transcript_alone(penguin_desk: Desk) -> No
     assert len(ids) == len(set(ids))
 
 
-def test_half_answered_calls_are_made_again_and_no_others(penguin_desk: Desk) -> None:
+def test_half_answered_calls_are_made_again_and_no_others(penguin_desk: ToolHarness) -> None:
     """As a transcript is that lost some results: only what has no answer is asked for."""
     turns = ask(penguin_desk, QUESTION).transcript
     queries = next(turn for turn in turns if any(call.name == "run_sql" for call in turn.calls))
@@ -126,24 +126,24 @@ def test_half_answered_calls_are_made_again_and_no_others(penguin_desk: Desk) ->
     assert [(call.name, call.arguments) for call in reply.calls] == [("run_sql", lost.arguments)]
 
 
-def test_without_a_file_it_asks_for_a_table_and_goes_on_when_one_comes(desk: Desk) -> None:
+def test_without_a_file_it_asks_for_a_table_and_goes_on_when_one_comes(desk: ToolHarness) -> None:
     asked = ask(desk, QUESTION)
     assert (asked.status, asked.finish_reason) == ("input_required", "ask_user")
     assert "attach a table" in asked.text
-    desk.put("penguins.csv", (AGENT / "data" / "penguins.csv").read_bytes())
+    desk.attach("penguins.csv", (AGENT / "data" / "penguins.csv").read_bytes())
     result = ask(desk, *asked.transcript, "Here it is.")
     assert result.status == "completed"
     assert "Gentoo male 5484.84" in result.text
 
 
-def test_a_file_that_is_no_table_is_explained_and_another_asked_for(desk: Desk) -> None:
-    desk.put("photo.png", b"\x89PNG\r\n\x1a\n")
+def test_a_file_that_is_no_table_is_explained_and_another_asked_for(desk: ToolHarness) -> None:
+    desk.attach("photo.png", b"\x89PNG\r\n\x1a\n")
     result = ask(desk, QUESTION)
     assert result.status == "input_required"
     assert result.text.startswith("photo.png cannot be read as a table: it is a picture.")
 
 
-def test_without_tools_it_answers_in_text(penguin_desk: Desk) -> None:
+def test_without_tools_it_answers_in_text(penguin_desk: ToolHarness) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
     closing = (*turns[:-1], Turn("user", "Tools are off. Give the best answer."))
     reply = asyncio.run(DemoModel().ask(Prompt("", closing, tuple(ToolRegistry(TOOLS).declarations()), "none")))
@@ -154,7 +154,7 @@ def test_without_tools_it_answers_in_text(penguin_desk: Desk) -> None:
     assert "attach a table" in bare.text
 
 
-def test_the_middle_of_its_work_is_a_fair_answer_too(penguin_desk: Desk) -> None:
+def test_the_middle_of_its_work_is_a_fair_answer_too(penguin_desk: ToolHarness) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
     seen = next(place for place, turn in enumerate(turns) if any(call.name == "make_chart" for call in turn.calls))
     reply = asyncio.run(DemoModel().ask(Prompt("", tuple(turns[:seen]), (), "none")))
@@ -162,14 +162,14 @@ def test_the_middle_of_its_work_is_a_fair_answer_too(penguin_desk: Desk) -> None
     assert "No report was written." in reply.text
 
 
-def test_a_tool_that_fails_is_told_and_the_rest_is_done(penguin_desk: Desk) -> None:
+def test_a_tool_that_fails_is_told_and_the_rest_is_done(penguin_desk: ToolHarness) -> None:
     @tool(idempotent=True)
     def make_chart(kind: str, sql: str, title: str, name: str, x: str, y: str = "", series: str = "") -> str:
         """Draws nothing."""
         raise ToolError("the pencil broke")
 
     tools = [make_chart if each.name == "make_chart" else each for each in TOOLS]
-    result = penguin_desk.run(DemoModel(), tools, QUESTION)
+    result = penguin_desk.run_loop(DemoModel(), tools, QUESTION)
     assert result.status == "completed"
     assert "Failed: the pencil broke" in result.text
     assert "Adelie 152" in result.text
@@ -177,22 +177,22 @@ def test_a_tool_that_fails_is_told_and_the_rest_is_done(penguin_desk: Desk) -> N
     assert "<svg" not in penguin_desk.read("report.html")
 
 
-def test_a_report_that_cannot_be_written_is_tried_once(penguin_desk: Desk) -> None:
+def test_a_report_that_cannot_be_written_is_tried_once(penguin_desk: ToolHarness) -> None:
     @tool(idempotent=True)
     def write_report(title: str, markdown: str) -> str:
         """Writes nothing."""
         raise ToolError("the ink is dry")
 
-    result = penguin_desk.run(DemoModel(), [*TOOLS[:-1], write_report], QUESTION)
+    result = penguin_desk.run_loop(DemoModel(), [*TOOLS[:-1], write_report], QUESTION)
     assert [call.name for step in result.steps for call in step.calls].count("write_report") == 1
     assert "Failed: the ink is dry" in result.text
     assert "No report was written." in result.text
 
 
-def test_long_column_names_do_not_mix_up_the_charts(desk: Desk) -> None:
+def test_long_column_names_do_not_mix_up_the_charts(desk: ToolHarness) -> None:
     long = "how satisfied are you with the service that you got from us in the branch "
     lines = [f"{'ab'[i % 2]},{'cd'[i // 2 % 2]},{i}" for i in range(40)]
-    desk.put("survey.csv", "\n".join(["branch,region,total", *lines]).replace("total", f"{long}total"))
+    desk.attach("survey.csv", "\n".join(["branch,region,total", *lines]).replace("total", f"{long}total"))
     result = ask(desk, f"What is the mean {long}total by branch? How does {long}total differ by region?")
     assert "Failed" not in result.text
     assert desk.read("report.html").count("<svg") == 2
@@ -222,7 +222,7 @@ def test_long_column_names_do_not_mix_up_the_charts(desk: Desk) -> None:
     ],
 )
 def test_a_simple_question_gets_its_chart_and_its_numbers(
-    penguin_desk: Desk, question: str, chart: str, says: str
+    penguin_desk: ToolHarness, question: str, chart: str, says: str
 ) -> None:
     result = ask(penguin_desk, question or "Attached files:\n- penguins.csv (text/csv, 15,241 bytes)")
     assert result.status == "completed"
@@ -231,16 +231,16 @@ def test_a_simple_question_gets_its_chart_and_its_numbers(
     assert "Failed" not in result.text
 
 
-def test_its_correlations_are_those_of_the_statistics_module(penguin_desk: Desk) -> None:
+def test_its_correlations_are_those_of_the_statistics_module(penguin_desk: ToolHarness) -> None:
     result = ask(penguin_desk, "correlation of bill length and bill depth by species")
     rows = [row for row in penguins() if row["species"] == "Gentoo" and row["bill_length_mm"] != "NA"]
     pairs = [[float(row[column]) for row in rows] for column in ("bill_length_mm", "bill_depth_mm")]
     assert f"Gentoo {correlation(*pairs):.3f} (n = {len(rows)})" in result.text
 
 
-def test_dates_become_months_and_the_table_that_the_question_names_is_used(penguin_desk: Desk) -> None:
+def test_dates_become_months_and_the_table_that_the_question_names_is_used(penguin_desk: ToolHarness) -> None:
     days = [f"{1 + i % 28:02}.{1 + i // 28:02}.2024;{'AB'[i % 2]};{i},5" for i in range(336)]
-    penguin_desk.put("sales 2024.csv", "\n".join(["date;product;revenue", *days]))
+    penguin_desk.attach("sales 2024.csv", "\n".join(["date;product;revenue", *days]))
     result = ask(penguin_desk, "How did total revenue develop over time? And what is the mean revenue by product?")
     assert "total-revenue-by-month.svg" in produced(penguin_desk)
     assert f"{sum(i + 0.5 for i in range(28)):g} in 2024-01" in result.text
@@ -248,8 +248,8 @@ def test_dates_become_months_and_the_table_that_the_question_names_is_used(pengu
     assert "not used: penguins.csv (344 rows)" in penguin_desk.read("report.md")
 
 
-def test_markup_in_a_question_or_in_a_cell_is_text(desk: Desk) -> None:
-    desk.put("t.csv", "kind,n\n![x](evil.svg),1\n<b>|*a*,2\n![x](evil.svg),3\n")
+def test_markup_in_a_question_or_in_a_cell_is_text(desk: ToolHarness) -> None:
+    desk.attach("t.csv", "kind,n\n![x](evil.svg),1\n<b>|*a*,2\n![x](evil.svg),3\n")
     result = ask(desk, "How many of each kind? ![y](other.svg) <script>")
     assert result.status == "completed"
     assert "The report is report.html" in result.text
@@ -258,15 +258,15 @@ def test_markup_in_a_question_or_in_a_cell_is_text(desk: Desk) -> None:
     assert "<script>" not in html
 
 
-def test_columns_with_awkward_names_are_no_trouble(desk: Desk) -> None:
+def test_columns_with_awkward_names_are_no_trouble(desk: ToolHarness) -> None:
     rows = [{"Group By": "ab"[i % 2], "total (€)": i, "2024": i % 5} for i in range(20)]
-    desk.put("odd names.json", json.dumps(rows))
+    desk.attach("odd names.json", json.dumps(rows))
     result = ask(desk, "What is the mean total by group by?")
     assert "Failed" not in result.text
     assert "a 9 (n = 10)" in result.text
 
 
-def test_progress_is_told_sparingly(penguin_desk: Desk) -> None:
+def test_progress_is_told_sparingly(penguin_desk: ToolHarness) -> None:
     told = ask(penguin_desk, QUESTION).progress
     assert told == ("Looking at the files.", "Querying penguins.", "Drawing the charts.", "Writing the report.")
 
@@ -277,7 +277,7 @@ def test_a_pause_slows_every_reply_down() -> None:
     assert time.monotonic() - start >= 0.2
 
 
-def test_calls_with_arguments_that_another_model_garbled_do_no_harm(penguin_desk: Desk) -> None:
+def test_calls_with_arguments_that_another_model_garbled_do_no_harm(penguin_desk: ToolHarness) -> None:
     """A task may have begun with another model."""
     garbled = Turn("assistant", "", (Call("x", "run_sql", "{broken"),))
     answer = Turn("tool", '{"error": "not JSON", "error_type": "invalid_json"}', call_id="x", name="run_sql")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from analyst.formats.table_reader import read_tables
 from analyst.sql import aggregates
-from analyst.sql.query import QueryError, Result, as_csv, as_markdown, run_query
+from analyst.sql.query import QueryError, QueryResult, as_csv, as_markdown, run_query
 from analyst.sql.sandbox import open_sandbox
 from functions.analyst.tool_harness import AGENT
 
@@ -24,7 +24,7 @@ PENGUINS = read_tables(AGENT / "data" / "penguins.csv")
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
 
 
-def query(sql: str, **limits: Any) -> Result:
+def query(sql: str, **limits: Any) -> QueryResult:
     return run_query(PENGUINS, sql, **limits)
 
 
@@ -190,7 +190,7 @@ def test_nested_json_can_be_read() -> None:
 
 
 def test_a_result_as_csv_is_read_back_as_it_was_and_runs_nothing_in_a_spreadsheet() -> None:
-    result = Result(("a", "=b"), (("=1+1", -5), ("@x", None), ("-2+3", 1.5), ('plain, "quoted"\nä', 0)))
+    result = QueryResult(("a", "=b"), (("=1+1", -5), ("@x", None), ("-2+3", 1.5), ('plain, "quoted"\nä', 0)))
     text = as_csv(result).decode("utf-8-sig")
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert rows[0] == ["a", "'=b"]
@@ -198,7 +198,7 @@ def test_a_result_as_csv_is_read_back_as_it_was_and_runs_nothing_in_a_spreadshee
 
 
 def test_cells_cannot_break_out_of_the_markdown_table() -> None:
-    shown = as_markdown(Result(("a|b",), (("x | y\nz ![p](q)",),)))
+    shown = as_markdown(QueryResult(("a|b",), (("x | y\nz ![p](q)",),)))
     assert shown.splitlines()[2:] == ["| a\\|b |", "| --- |", "| x \\| y z !\\[p](q) |"]
 
 

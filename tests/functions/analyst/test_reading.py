@@ -13,7 +13,7 @@ from openpyxl import Workbook
 
 from analyst.formats import grid, table_reader, workbook
 from analyst.formats.cells import MISSING
-from analyst.formats.grid import NotATable
+from analyst.formats.grid import NotATableError
 from analyst.formats.table_reader import read_tables
 from analyst.table import Table
 from functions.analyst.tool_harness import AGENT
@@ -33,7 +33,7 @@ class Reader:
         return table
 
     def refusal(self, content: bytes | str, name: str = "t.csv") -> str:
-        with pytest.raises(NotATable) as refused:
+        with pytest.raises(NotATableError) as refused:
             self.tables(content, name)
         return str(refused.value)
 

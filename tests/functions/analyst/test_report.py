@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 import pytest
 
 from analyst.charts.chart import Chart, draw
-from analyst.report import Report, ReportError, as_html, as_markdown, pictures
-from analyst.sql.query import Result
+from analyst.report import Report, ReportError, as_html, as_markdown, picture_names
+from analyst.sql.query import QueryResult
 
-COUNTS = Result(("species", "n"), (("Adelie", 152), ("Gentoo", 124)))
+COUNTS = QueryResult(("species", "n"), (("Adelie", 152), ("Gentoo", 124)))
 CHARTS = {
     "counts.svg": draw(Chart("bar", "Counts", "species", "n"), COUNTS).svg,
     "spread chart.svg": draw(Chart("histogram", "Spread", "n"), COUNTS).svg,
@@ -147,4 +147,4 @@ def test_the_markdown_report_stands_alone_with_one_title() -> None:
 
 
 def test_the_pictures_of_a_text_are_found_once_each() -> None:
-    assert pictures("![a](x.svg) ![b](<y z.svg>)\n\n`![c](no.svg)`\n\n![d](x.svg)") == ("x.svg", "y z.svg")
+    assert picture_names("![a](x.svg) ![b](<y z.svg>)\n\n`![c](no.svg)`\n\n![d](x.svg)") == ("x.svg", "y z.svg")

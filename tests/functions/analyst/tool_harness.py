@@ -18,36 +18,36 @@ AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
 
 
 @dataclass
-class Desk:
+class ToolHarness:
     """A workspace: `folder` holds what was put on it and what tools produced, `told` the progress they reported."""
 
     folder: Path
     attached: list[str] = field(default_factory=list)
-    made: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    produced_names: list[str] = field(default_factory=list)
+    progress: list[str] = field(default_factory=list)
 
     @property
     def files(self) -> tuple[FileRecord, ...]:
-        return tuple(self._info(name) for name in dict.fromkeys([*self.attached, *self.made]))
+        return tuple(self._info(name) for name in dict.fromkeys([*self.attached, *self.produced_names]))
 
     @property
     def produced(self) -> tuple[FileInfo, ...]:
-        return tuple(self._info(name) for name in dict.fromkeys(self.made))
+        return tuple(self._info(name) for name in dict.fromkeys(self.produced_names))
 
-    def local(self, name: str) -> Path:
+    def local_path(self, name: str) -> Path:
         if name not in {info.name for info in self.files}:
             raise ToolError(f"no such file: {name}")
         return self.folder / name
 
-    def keep(self, file: File, *, hidden: bool = False) -> FileInfo:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
         (self.folder / file.name).write_bytes(file.read())
-        self.made.append(file.name)
+        self.produced_names.append(file.name)
         return self._info(file.name)
 
-    def link(self, link: FileLink) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileInfo:
         raise AssertionError("the analyst's tools make files, not links")
 
-    def put(self, name: str, content: bytes | str) -> Path:
+    def attach(self, name: str, content: bytes | str) -> Path:
         """An attached file."""
         path = self.folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -55,25 +55,25 @@ class Desk:
         return path
 
     def read(self, name: str) -> str:
-        return self.local(name).read_text(encoding="utf-8-sig")
+        return self.local_path(name).read_text(encoding="utf-8-sig")
 
     @property
     def context(self) -> Context:
-        return Context("task-1", "call-1", Deadline.after(60), self, self.told.append)
+        return Context("task-1", "call-1", Deadline.after(60), self, self.progress.append)
 
-    def use(self, tool: Tool, **arguments: Any) -> str:
+    def call(self, tool: Tool, **arguments: Any) -> str:
         """Calls the tool as the loop would, keeps its files and returns what the model reads."""
         named = {
-            name: self.local(value) if name in tool.file_parameters else value for name, value in arguments.items()
+            name: self.local_path(value) if name in tool.file_parameters else value for name, value in arguments.items()
         }
         output = tool(**named, **({tool.context_parameter: self.context} if tool.context_parameter else {}))
         if not isinstance(output, Output):
             return str(output)
         for file in output.files:
-            self.keep(file)
+            self.save_file(file)
         return output.render()
 
-    def run(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
+    def run_loop(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
         """The whole loop over a transcript, to its end."""
         loop = AgentLoop(model, ToolRegistry(tools), "", self, Deadline.after(60), ConcurrencyLimiter(4), "task-1")
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]

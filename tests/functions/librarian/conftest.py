@@ -5,20 +5,20 @@ import sys
 import pytest
 
 from functions.librarian.questions import packet
-from functions.librarian.tool_harness import AGENT, Desk
+from functions.librarian.tool_harness import AGENT, ToolHarness
 
 sys.path.insert(0, str(AGENT))
 
 
 @pytest.fixture
-def desk() -> Desk:
+def desk() -> ToolHarness:
     """An empty desk."""
-    return Desk()
+    return ToolHarness()
 
 
 @pytest.fixture
-def packet_desk(desk: Desk) -> Desk:
+def packet_desk(desk: ToolHarness) -> ToolHarness:
     """A desk with the sample packet on it."""
     for name, content in packet().items():
-        desk.put(name, content)
+        desk.attach(name, content)
     return desk

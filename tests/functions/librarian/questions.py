@@ -8,61 +8,61 @@ NAMES = ("packet.pdf", "library-memo.docx", "notice.html")
 
 
 @dataclass(frozen=True)
-class Question:
+class SampleQuestion:
     """`cited` is the citation as the tools give it: document, item, page. Any one place of several may do."""
 
-    asked: str
+    text: str
     facts: tuple[str, ...]
-    cited: str
+    citation: str
 
 
 QUESTIONS = (
-    Question(
+    SampleQuestion(
         "What is the total of the proposed general fund for fiscal year 2027, and by how much does it rise?",
         ("$18,462,300", "3.4 percent"),
         "packet.pdf, Item 5.1, p. 11",
     ),
-    Question(
+    SampleQuestion(
         "What sum is proposed for the library department in the table of expenditures for 2027?",
         ("1,284,600",),
         "packet.pdf, Item 5.2, p. 13",
     ),
-    Question(
+    SampleQuestion(
         "To whom is the contract for the Quarry Road water main to be awarded, and for what price?",
         ("Tamsin and Orde", "$2,318,450"),
         "packet.pdf, Item 7, p. 23",
     ),
-    Question(
+    SampleQuestion(
         "By which date must the work on the water main be substantially complete?",
         ("15 September 2027",),
         "packet.pdf, Item 7.2, p. 25",
     ),
-    Question(
+    SampleQuestion(
         "How high may a building in the Mill Street Mixed District be?",
         ("45 feet", "four stories"),
         "packet.pdf, Item 6.2, p. 21",
     ),
-    Question(
+    SampleQuestion(
         "How did the planning board vote on the rezoning of Mill Street?",
         ("five to two",),
         "packet.pdf, Item 6.3, p. 22",
     ),
-    Question(
+    SampleQuestion(
         "Which councillor was absent from the meeting in October?",
         ("Delia Marchetti",),
         "packet.pdf, Item 2, p. 3",
     ),
-    Question(
+    SampleQuestion(
         "How much money has the skating club raised with bake sales?",
         ("$7,350",),
         "packet.pdf, Item 8, p. 29",
     ),
-    Question(
+    SampleQuestion(
         "How many readers who answered the survey want the library to open on Sundays?",
         ("412", "603"),
         'library-memo.docx, "What came back", § 3',
     ),
-    Question(
+    SampleQuestion(
         "What is the meeting number for those who join by telephone?",
         ("884 2210",),
         'notice.html, "How to take part", § 2',

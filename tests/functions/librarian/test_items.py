@@ -1,12 +1,12 @@
 """Items: their ids stay what people call them, and their pages are those that they cover."""
 
-from librarian.formats.content import Content, Mark, Part
+from librarian.formats.content import Content, Heading, Part
 from librarian.items import Document
 
 
 def document(*marks: tuple[str, int, int] | tuple[str, int, int, bool], pages: int = 10) -> Document:
     parts = tuple(Part(number, f"Page {number}") for number in range(1, pages + 1))
-    return Document("a.pdf", Content("PDF", "p.", parts, tuple(Mark(*mark) for mark in marks), "bookmarks", 1.0))
+    return Document("a.pdf", Content("PDF", "p.", parts, tuple(Heading(*mark) for mark in marks), "bookmarks", 1.0))
 
 
 def shown(made: Document) -> list[str]:

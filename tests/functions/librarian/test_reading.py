@@ -11,12 +11,12 @@ from pypdf import PdfReader, PdfWriter
 from functions.librarian.make_packet import Pages, docx, packet_pdf, paragraph, row
 from functions.librarian.questions import DATA
 from librarian.formats import docx as word
-from librarian.formats.content import Content, Unreadable
+from librarian.formats.content import Content, UnreadableFileError
 from librarian.formats.document_reader import read_content
-from librarian.formats.page_headers import without_running
+from librarian.formats.page_headers import strip_page_headers
 from librarian.items import make_items
-from librarian.limits import UNZIPPED_BYTES
-from librarian.text import clean, flat, shortened
+from librarian.limits import MAX_UNZIPPED_BYTES
+from librarian.text import clean_text, flatten_lines, shorten
 
 PACKET = (DATA / "packet.pdf").read_bytes()
 
@@ -48,16 +48,16 @@ def titles(content: Content) -> list[str]:
 def test_a_pdf_is_read_page_by_page_with_its_bookmarks() -> None:
     content = read_content(PACKET, ".pdf")
     assert (content.format, content.unit, len(content.parts)) == ("PDF", "p.", 30)
-    assert (content.origin, content.confidence, content.notes) == ("bookmarks", 1.0, ())
+    assert (content.item_source, content.confidence, content.notes) == ("bookmarks", 1.0, ())
     assert "5.2 Tables 13-14" in titles(content)
     assert "Library   1,219,945   1,247,800   1,284,600\nHarbor   171,606" in content.parts[12].text
 
 
 def test_a_pdf_without_bookmarks_has_the_same_items_by_the_size_of_its_headings() -> None:
     content = read_content(packet_pdf(outline=False), ".pdf")
-    assert (content.origin, content.confidence) == ("headings", 0.8)
+    assert (content.item_source, content.confidence) == ("headings", 0.8)
     named = read_content(PACKET, ".pdf")
-    assert {(mark.title, mark.part) for mark in named.marks} <= {(mark.title, mark.part) for mark in content.marks}
+    assert {(mark.title, mark.part) for mark in named.headings} <= {(mark.title, mark.part) for mark in content.headings}
 
 
 def test_where_all_letters_are_of_one_size_numbers_and_capitals_make_headings() -> None:
@@ -70,8 +70,8 @@ def test_where_all_letters_are_of_one_size_numbers_and_capitals_make_headings() 
         ),
         ".pdf",
     )
-    assert (content.origin, content.confidence) == ("headings", 0.5)
-    assert [(mark.title, mark.part) for mark in content.marks] == [
+    assert (content.item_source, content.confidence) == ("headings", 0.5)
+    assert [(mark.title, mark.part) for mark in content.headings] == [
         ("1. Opening", 2),
         ("APPROVAL OF THE MINUTES", 2),
         ("2. Money", 3),
@@ -80,7 +80,7 @@ def test_where_all_letters_are_of_one_size_numbers_and_capitals_make_headings() 
 
 def test_a_pdf_without_any_headings_is_one_whole() -> None:
     content = read_content(small_pdf("just some words in a row.", "and some more of them."), ".pdf")
-    assert (content.origin, content.marks) == ("whole document", ())
+    assert (content.item_source, content.headings) == ("whole document", ())
     assert content.confidence < 0.5
 
 
@@ -127,7 +127,7 @@ BAD = {
 
 @pytest.mark.parametrize(("raw", "why"), BAD.values(), ids=BAD)
 def test_a_file_that_cannot_be_read_is_explained(raw: bytes, why: str) -> None:
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(UnreadableFileError, match=why):
         read_content(raw, ".pdf")
 
 
@@ -139,13 +139,13 @@ def test_damaged_files_are_read_or_refused_and_nothing_else() -> None:
             raw = bytearray(whole)
             for _ in range(dice.randint(1, 20)):
                 raw[dice.randrange(len(raw))] = dice.randrange(256)
-            with contextlib.suppress(Unreadable):
+            with contextlib.suppress(UnreadableFileError):
                 read_content(bytes(raw[: dice.randint(len(raw) // 2, len(raw))]), suffix)
 
 
 def test_a_word_document_has_its_headings_lists_and_tables() -> None:
     content = read_content((DATA / "library-memo.docx").read_bytes(), ".docx")
-    assert (content.format, content.unit, content.origin) == ("Word", "§", "headings")
+    assert (content.format, content.unit, content.item_source) == ("Word", "§", "headings")
     assert titles(content)[2:] == ["what-it-costs What it costs 4-5", "what-it-costs.1 What is proposed 5-5"]
     assert "- Afternoon from 13:00 to 17:00: 331 readers\n- Morning" in content.parts[2].text
     assert "Pay of two librarians | $18,900\nPay of a page | $3,100" in content.parts[3].text
@@ -168,7 +168,7 @@ def test_headings_of_other_languages_count_by_their_level() -> None:
     content = read_content(
         docx([paragraph("Kosten", '<w:pStyle w:val="berschrift1"/>'), paragraph("Viel."), outlined], styles), ".docx"
     )
-    assert [mark.title for mark in content.marks] == ["Kosten", "Anhang"]
+    assert [mark.title for mark in content.headings] == ["Kosten", "Anhang"]
 
 
 def test_a_word_document_cannot_reach_other_files_or_fill_the_memory() -> None:
@@ -178,13 +178,13 @@ def test_a_word_document_cannot_reach_other_files_or_fill_the_memory() -> None:
         for name in old.namelist():
             doctype = b'<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>' if name == word.BODY else b""
             new.writestr(name, doctype + old.read(name))
-    with pytest.raises(Unreadable, match="broken Word document"):
+    with pytest.raises(UnreadableFileError, match="broken Word document"):
         read_content(file.getvalue(), ".docx")
     bomb = io.BytesIO()
     with ZipFile(bomb, "w", ZIP_DEFLATED) as archive:
-        archive.writestr(word.BODY, bytes(UNZIPPED_BYTES + 1))
+        archive.writestr(word.BODY, bytes(MAX_UNZIPPED_BYTES + 1))
     assert len(bomb.getvalue()) < 100_000
-    with pytest.raises(Unreadable, match="unpacks to more than 50 MB"):
+    with pytest.raises(UnreadableFileError, match="unpacks to more than 50 MB"):
         read_content(bomb.getvalue(), ".docx")
 
 
@@ -234,23 +234,23 @@ def test_text_of_any_encoding_is_read(encoding: str) -> None:
 
 
 def test_what_looks_the_same_is_the_same_after_cleaning() -> None:
-    assert clean("of\ufb01ce\u00a0\u2009hours") == "office  hours"
-    assert clean("infor\u00ad\nmation\u200b, e\u0301") == "information, \u00e9"
-    assert clean("\u202b\u05e9\u05dc\u202c \ufe8f") == "\u05e9\u05dc \u0628"
-    assert flat("the infor-\nmation on twenty-\nFive") == "the information on twenty- Five"
-    assert shortened("one two three", 9) == "one two…"
+    assert clean_text("of\ufb01ce\u00a0\u2009hours") == "office  hours"
+    assert clean_text("infor\u00ad\nmation\u200b, e\u0301") == "information, \u00e9"
+    assert clean_text("\u202b\u05e9\u05dc\u202c \ufe8f") == "\u05e9\u05dc \u0628"
+    assert flatten_lines("the infor-\nmation on twenty-\nFive") == "the information on twenty- Five"
+    assert shorten("one two three", 9) == "one two…"
 
 
 def test_running_heads_and_feet_stand_on_the_first_page_only() -> None:
-    pages = without_running([f"The club\n9 May 2026\n\nRule {n} here.\n\nPage {n} of 6" for n in range(1, 7)])
+    pages = strip_page_headers([f"The club\n9 May 2026\n\nRule {n} here.\n\nPage {n} of 6" for n in range(1, 7)])
     assert pages[0] == "The club\n9 May 2026\n\nRule 1 here.\n\nPage 1 of 6"
     assert pages[1:] == [f"Rule {n} here." for n in range(2, 7)]
 
 
 def test_a_line_that_only_looks_like_a_running_one_stays() -> None:
     sums = [f"Bills of month {n * n}\n\nTotal {n * 317}" for n in range(1, 9)]
-    assert without_running(sums) == sums
+    assert strip_page_headers(sums) == sums
     articles = [f"Article {n}\n\nText of {n * n}." for n in range(1, 9)]
-    assert without_running(articles) == articles
+    assert strip_page_headers(articles) == articles
     few = ["The club\n\nOne.", "The club\n\nTwo.", "The club\n\nThree.", ""]
-    assert without_running(few) == few
+    assert strip_page_headers(few) == few

@@ -5,9 +5,9 @@ import pytest
 from agentfn import Agent
 from agentfn.testing import ScriptedModel, Stage, calls
 from functions.librarian import make_packet
-from functions.librarian.questions import DATA, QUESTIONS, Question, packet
-from functions.librarian.tool_harness import Desk
-from librarian.demo.demo_model import NOTICE, DemoModel
+from functions.librarian.questions import DATA, QUESTIONS, SampleQuestion, packet
+from functions.librarian.tool_harness import ToolHarness
+from librarian.demo.demo_model import DEMO_NOTICE, DemoModel
 from librarian.tools import TOOLS
 
 AGENT = Agent(name="librarian", description="Answers from documents.", tools=TOOLS)
@@ -19,40 +19,40 @@ def test_the_sample_packet_is_what_its_script_makes() -> None:
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
-def test_the_facts_of_an_answer_stand_where_it_is_cited(packet_desk: Desk, question: Question) -> None:
+def test_the_facts_of_an_answer_stand_where_it_is_cited(packet_desk: ToolHarness, question: SampleQuestion) -> None:
     from librarian.lookup_tools import read
 
-    document, _, place = question.cited.partition(", ")
-    text = packet_desk.use(read, document=document, pages=place.rpartition(" ")[2])
-    assert f"[{question.cited}]" in text
+    document, _, place = question.citation.partition(", ")
+    text = packet_desk.call(read, document=document, pages=place.rpartition(" ")[2])
+    assert f"[{question.citation}]" in text
     words = " ".join(text.split())
     assert all(fact in words for fact in question.facts)
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
-def test_a_search_for_a_question_shows_its_page_among_the_first_three(packet_desk: Desk, question: Question) -> None:
+def test_a_search_for_a_question_shows_its_page_among_the_first_three(packet_desk: ToolHarness, question: SampleQuestion) -> None:
     from librarian.lookup_tools import search
 
-    assert question.cited in packet_desk.use(search, query=question.asked, most=3)
+    assert question.citation in packet_desk.call(search, query=question.text, most=3)
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
 def test_the_demo_model_answers_a_question_with_the_facts_and_their_place(
-    packet_desk: Desk, question: Question
+    packet_desk: ToolHarness, question: SampleQuestion
 ) -> None:
-    result = packet_desk.run(DemoModel(), TOOLS, question.asked)
+    result = packet_desk.run_loop(DemoModel(), TOOLS, question.text)
     assert result.status == "completed"
     assert all(fact in result.text for fact in question.facts), result.text
-    assert f"({question.cited})" in result.text
-    assert NOTICE in result.text
+    assert f"({question.citation})" in result.text
+    assert DEMO_NOTICE in result.text
 
 
 def test_questions_are_answered_through_the_real_handler() -> None:
     with Stage(AGENT, DemoModel()) as stage:
         for question in QUESTIONS[:3]:
-            task = stage.send(question.asked, files=packet())
+            task = stage.send(question.text, files=packet())
             text = task["status"]["message"]["parts"][0]["text"]
-            assert question.cited in text, text
+            assert question.citation in text, text
 
 
 def test_a_model_that_looks_reads_and_cites_gets_what_it_needs_for_it() -> None:

@@ -15,32 +15,32 @@ AGENT = Path(__file__).resolve().parents[3] / "functions" / "librarian"
 
 
 @dataclass(frozen=True)
-class Answer:
+class NestedResult:
     """How an inner loop ended."""
 
     text: str
     status: str = "completed"
 
 
-def silent(name: str, message: str) -> Answer:
+def no_nested_loop(name: str, message: str) -> NestedResult:
     raise AssertionError(f"no inner loop was expected, but {name} began")
 
 
 @dataclass
-class Desk:
+class ToolHarness:
     """`told` is the progress that tools reported, `asked` the inner loops that began: name, message, instructions.
 
     `inner` answers them; an exception that it raises is raised where the loop was begun.
     """
 
     workspace: FolderWorkspace = field(default_factory=FolderWorkspace)
-    told: list[str] = field(default_factory=list)
-    asked: list[tuple[str, str, str]] = field(default_factory=list)
-    inner: Callable[[str, str], Answer] = silent
-    at_once: int = 0
+    progress: list[str] = field(default_factory=list)
+    nested_calls: list[tuple[str, str, str]] = field(default_factory=list)
+    nested_answer: Callable[[str, str], NestedResult] = no_nested_loop
+    max_parallel: int = 0
     _running: int = 0
 
-    def put(self, name: str, content: bytes | str) -> None:
+    def attach(self, name: str, content: bytes | str) -> None:
         """An attached file."""
         self.workspace.attach(File(name, content if isinstance(content, bytes) else content.encode()))
 
@@ -49,9 +49,9 @@ class Desk:
 
     @property
     def context(self) -> Context:
-        return Context("task-1", "call-1", Deadline.after(60), self.workspace, self.told.append, run_nested=self._inner)
+        return Context("task-1", "call-1", Deadline.after(60), self.workspace, self.progress.append, run_nested=self._inner)
 
-    def use(self, tool: Tool, **arguments: Any) -> str:
+    def call(self, tool: Tool, **arguments: Any) -> str:
         """Calls the tool as the loop would, keeps its files and returns what the model reads."""
         return self.output(tool, **arguments).render()
 
@@ -64,17 +64,17 @@ class Desk:
             self.workspace.save_file(file)
         return output
 
-    def run(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
+    def run_loop(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
         """The whole loop over a transcript, to its end."""
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
         return AgentLoop(model, ToolRegistry(tools), "", self.workspace, run_nested=self._inner).run_sync(said)
 
-    async def _inner(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> Answer:
-        self.asked.append((name.rpartition("/")[2], message, instructions))
+    async def _inner(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
+        self.nested_calls.append((name.rpartition("/")[2], message, instructions))
         self._running += 1
-        self.at_once = max(self.at_once, self._running)
+        self.max_parallel = max(self.max_parallel, self._running)
         try:
             await asyncio.sleep(0)
-            return self.inner(name.rpartition("/")[2], message)
+            return self.nested_answer(name.rpartition("/")[2], message)
         finally:
             self._running -= 1

@@ -11,13 +11,13 @@ from typing import Any
 import boto3
 import pytest
 
-from agentfn.errors import ModelRefused, ModelUnavailable
+from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Prompt, Sampling, Turn, Usage
 from agentfn.models.bedrock import BedrockModel
-from provider_stubs.clients import AWS, LOOK, NAMES, Telling, hello, replayed
+from provider_stubs.clients import AWS_ENVIRONMENT, LOOK_TOOL, MODEL_NAMES, Telling, hello_request, request_with_calls
 from provider_stubs.event_stream import event
-from provider_stubs.script import Raw, Said, fails, says
-from provider_stubs.server import Provider
+from provider_stubs.script import RawBody, ScriptedReply, fails, says
+from provider_stubs.server import StubProvider
 
 CLAUDE = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.amazon.nova-pro-v1:0"
@@ -26,16 +26,16 @@ type Sent = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def model(provider: Provider) -> BedrockModel:
-    return BedrockModel(NAMES["bedrock"], base=provider.bedrock)
+def model(provider: StubProvider) -> BedrockModel:
+    return BedrockModel(MODEL_NAMES["bedrock"], base=provider.bedrock)
 
 
 @pytest.fixture
-def sent(provider: Provider, loop: asyncio.AbstractEventLoop) -> Sent:
+def sent(provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Sent:
     """Asks a model and gives the body that Bedrock saw."""
 
-    def sent(prompt: Prompt, name: str = NAMES["bedrock"]) -> dict[str, Any]:
-        provider.plays(says("Yes."))
+    def sent(prompt: Prompt, name: str = MODEL_NAMES["bedrock"]) -> dict[str, Any]:
+        provider.play(says("Yes."))
         loop.run_until_complete(BedrockModel(name, base=provider.bedrock).ask(prompt))
         assert not provider.refusals
         return provider.requests[-1].body
@@ -56,9 +56,9 @@ def sent(provider: Provider, loop: asyncio.AbstractEventLoop) -> Sent:
     ],
 )
 def test_a_model_is_asked_for_by_its_id_in_its_region(
-    name: str, path: str, region: str, provider: Provider, sent: Sent
+    name: str, path: str, region: str, provider: StubProvider, sent: Sent
 ) -> None:
-    sent(hello(), name)
+    sent(hello_request(), name)
 
     request = provider.requests[0]
     assert request.path == path
@@ -67,13 +67,13 @@ def test_a_model_is_asked_for_by_its_id_in_its_region(
 
 @pytest.mark.parametrize("id_", ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", ARN])
 def test_the_address_and_the_signature_are_those_of_boto3(
-    id_: str, provider: Provider, loop: asyncio.AbstractEventLoop
+    id_: str, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     client = boto3.client("bedrock-runtime", region_name="eu-west-1", endpoint_url=provider.bedrock)
     model = BedrockModel(f"bedrock/eu-west-1/{id_}", base=provider.bedrock)
 
     for _ in range(50):
-        provider.plays(says("Yes."), says("Yes."))
+        provider.play(says("Yes."), says("Yes."))
         client.converse(modelId=id_, messages=[{"role": "user", "content": [{"text": "Hi."}]}])
         loop.run_until_complete(model.ask(Prompt("", (Turn("user", "Hi."),))))
         theirs, ours = provider.requests[-2:]
@@ -86,19 +86,19 @@ def test_the_address_and_the_signature_are_those_of_boto3(
 
 
 def test_a_key_of_bedrocks_own_goes_before_the_role(
-    provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    provider.plays(says("Yes."), says("Yes."))
+    provider.play(says("Yes."), says("Yes."))
 
-    loop.run_until_complete(BedrockModel(CLAUDE, key=lambda: "mine", base=provider.bedrock).ask(hello()))
+    loop.run_until_complete(BedrockModel(CLAUDE, key=lambda: "mine", base=provider.bedrock).ask(hello_request()))
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "of-the-environment")
-    loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock).ask(hello()))
+    loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock).ask(hello_request()))
 
     assert [r.headers["authorization"] for r in provider.requests] == ["Bearer mine", "Bearer of-the-environment"]
 
 
 def test_credentials_that_change_are_used_at_the_next_question(
-    provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The session's credentials refresh themselves; each question takes them as they are then."""
     from botocore.credentials import Credentials
@@ -109,17 +109,17 @@ def test_credentials_that_change_are_used_at_the_next_question(
         def get_credentials(self) -> Credentials:
             return Credentials(next(keys), "secret", "token")
 
-    provider.plays(says("Yes."), says("Yes."))
+    provider.play(says("Yes."), says("Yes."))
     model = BedrockModel(CLAUDE, base=provider.bedrock, session=Session)
     for _ in range(2):
-        loop.run_until_complete(model.ask(hello()))
+        loop.run_until_complete(model.ask(hello_request()))
 
     assert [key in str(request.headers) for key, request in zip(["AKIAONE", "AKIATWO"], provider.requests, strict=True)]
     assert provider.requests[0].headers["x-amz-security-token"] == "token"
 
 
 def test_without_credentials_or_a_region_nothing_is_asked(
-    provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Session:
         def get_credentials(self) -> None:
@@ -130,16 +130,16 @@ def test_without_credentials_or_a_region_nothing_is_asked(
 
     model = BedrockModel(CLAUDE, base=provider.bedrock, session=Session)
 
-    with pytest.raises(ModelRefused, match="role of the function"):
-        loop.run_until_complete(model.ask(hello()))
+    with pytest.raises(ModelRequestRejected, match="role of the function"):
+        loop.run_until_complete(model.ask(hello_request()))
     monkeypatch.delenv("AWS_REGION")
-    with pytest.raises(ModelRefused, match="set AWS_REGION"):
-        loop.run_until_complete(model.ask(hello()))
+    with pytest.raises(ModelRequestRejected, match="set AWS_REGION"):
+        loop.run_until_complete(model.ask(hello_request()))
     assert not provider.requests
 
 
 def test_credentials_that_cannot_be_had_now_may_be_had_later(
-    provider: Provider, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     from botocore.exceptions import CredentialRetrievalError
 
@@ -148,23 +148,23 @@ def test_credentials_that_cannot_be_had_now_may_be_had_later(
             raise CredentialRetrievalError(provider="container-role", error_msg="not yet")
 
     with pytest.raises(ModelUnavailable, match="CredentialRetrievalError"):
-        loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock, session=Session).ask(hello()))
+        loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock, session=Session).ask(hello_request()))
 
 
 def test_tokens_put_into_a_cache_are_part_of_the_prompt_and_have_their_price(
-    provider: Provider, model: BedrockModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: BedrockModel, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
-    line = Said("Yes.", prompt=2_000, completion=10, cached=500, written=1_000)
-    provider.plays(line, line)
+    line = ScriptedReply("Yes.", prompt=2_000, completion=10, cached=500, written=1_000)
+    provider.play(line, line)
 
-    plain, streamed = loop.run_until_complete(model.ask(hello())), telling(model, hello())[1]
+    plain, streamed = loop.run_until_complete(model.ask(hello_request())), telling(model, hello_request())[1]
 
     assert plain.usage == streamed.usage == Usage(2_000, 10, 500, plain.usage.cost)
     assert plain.usage.cost == pytest.approx(500 * 3.3e-06 + 500 * 3.3e-07 + 1_000 * 4.125e-06 + 10 * 1.65e-05)
 
 
 def test_calls_of_tools_that_are_not_offered_any_more_still_have_their_declaration(sent: Sent) -> None:
-    body = sent(replayed(Call("c1", "look", '{"at": "a"}'), tools=()))
+    body = sent(request_with_calls(Call("c1", "look", '{"at": "a"}'), tools=()))
 
     assert [tool["toolSpec"]["name"] for tool in body["toolConfig"]["tools"]] == ["look"]
 
@@ -178,9 +178,9 @@ def test_a_transcript_that_the_assistant_begins_gets_a_user_before_it(sent: Sent
 def test_a_schema_that_leaves_an_object_open_is_not_sent(sent: Sent) -> None:
     shut = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
-    assert "outputConfig" in sent(hello(schema=shut))
-    assert "outputConfig" not in sent(hello(schema={**shut, "properties": {"args": {"type": "object"}}}))
-    assert "outputConfig" not in sent(hello(schema=shut), "bedrock/amazon.nova-pro-v1:0")
+    assert "outputConfig" in sent(hello_request(schema=shut))
+    assert "outputConfig" not in sent(hello_request(schema={**shut, "properties": {"args": {"type": "object"}}}))
+    assert "outputConfig" not in sent(hello_request(schema=shut), "bedrock/amazon.nova-pro-v1:0")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_schema_that_leaves_an_object_open_is_not_sent(sent: Sent) -> None:
 def test_an_effort_is_told_in_the_words_of_each_family(
     name: str, effort: str, fields: dict[str, Any] | None, sent: Sent
 ) -> None:
-    body = sent(hello(sampling=Sampling(temperature=0.5, reasoning_effort=effort)), name)
+    body = sent(hello_request(sampling=Sampling(temperature=0.5, reasoning_effort=effort)), name)
 
     told = body.get("additionalModelRequestFields")
     assert told is None if fields is None else _within(fields, told)
@@ -208,7 +208,7 @@ def test_an_effort_is_told_in_the_words_of_each_family(
 
 def test_thoughts_leave_room_for_an_answer_and_no_choice_to_force(sent: Sent) -> None:
     thinking = Sampling(reasoning_effort="high")
-    forced = hello(tools=(LOOK,), tool_choice="required", sampling=thinking)
+    forced = hello_request(tools=(LOOK_TOOL,), tool_choice="required", sampling=thinking)
 
     body = sent(forced, CLAUDE)
     assert body["inferenceConfig"]["maxTokens"] > 4096
@@ -222,14 +222,14 @@ def test_thoughts_leave_room_for_an_answer_and_no_choice_to_force(sent: Sent) ->
 
 
 def test_a_redacted_thought_that_is_no_text_comes_back_as_it_was(
-    provider: Provider, model: BedrockModel, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: BedrockModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     opaque = b64encode(b"\xff\x00\xfe").decode()
     blocks = [{"reasoningContent": {"redactedContent": opaque}}, {"text": "Yes."}]
-    provider.plays(Raw({"output": {"message": {"role": "assistant", "content": blocks}}, "stopReason": "end_turn"}))
-    provider.plays(says("Bye."))
+    provider.play(RawBody({"output": {"message": {"role": "assistant", "content": blocks}}, "stopReason": "end_turn"}))
+    provider.play(says("Bye."))
 
-    first = loop.run_until_complete(model.ask(hello()))
+    first = loop.run_until_complete(model.ask(hello_request()))
     loop.run_until_complete(model.ask(Prompt("", (Turn("user", "Hi."), first.turn, Turn("user", "Bye.")))))
 
     assert provider.requests[1].body["messages"][1]["content"][0] == blocks[0]
@@ -248,11 +248,11 @@ def test_a_redacted_thought_that_is_no_text_comes_back_as_it_was(
     ],
 )
 def test_each_reason_to_stop_is_understood(
-    reason: str, finish: str, provider: Provider, model: BedrockModel, loop: asyncio.AbstractEventLoop
+    reason: str, finish: str, provider: StubProvider, model: BedrockModel, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(Raw({"output": {"message": {"content": [{"text": "Hm."}]}}, "stopReason": reason}))
+    provider.play(RawBody({"output": {"message": {"content": [{"text": "Hm."}]}}, "stopReason": reason}))
 
-    assert loop.run_until_complete(model.ask(hello())).finish == finish
+    assert loop.run_until_complete(model.ask(hello_request())).finish == finish
 
 
 ODD: list[Any] = [[], "no", {"output": []}, {"output": {"message": None}}, {"output": {"message": {"content": [1]}}},
@@ -261,18 +261,18 @@ ODD: list[Any] = [[], "no", {"output": []}, {"output": {"message": None}}, {"out
 
 @pytest.mark.parametrize("shape", ODD, ids=str)
 def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
-    shape: Any, provider: Provider, model: BedrockModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    shape: Any, provider: StubProvider, model: BedrockModel, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(Raw(shape), Raw({"what": "is this, which is no event stream?"}))
+    provider.play(RawBody(shape), RawBody({"what": "is this, which is no event stream?"}))
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello()))
+        loop.run_until_complete(model.ask(hello_request()))
     with pytest.raises(ModelUnavailable):
-        telling(model, hello())
+        telling(model, hello_request())
     assert not asyncio.all_tasks(loop)
 
 
-def test_events_may_come_in_any_pieces(provider: Provider, model: BedrockModel) -> None:
+def test_events_may_come_in_any_pieces(provider: StubProvider, model: BedrockModel) -> None:
     told = event("contentBlockDelta", {"delta": {"text": "é"}, "contentBlockIndex": 0})
     told += event("messageStop", {"stopReason": "end_turn"}) + event("somethingNew", {})
     listener = model.listener()
@@ -286,29 +286,29 @@ def test_events_may_come_in_any_pieces(provider: Provider, model: BedrockModel) 
 
 
 def test_the_words_of_an_error_are_logged_without_the_token(
-    provider: Provider, loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
+    provider: StubProvider, loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
-    provider.plays(fails(403, "The token bedrock-api-key-123456 is odd", kind="AccessDeniedException"))
+    provider.play(fails(403, "The token bedrock-api-key-123456 is odd", kind="AccessDeniedException"))
     model = BedrockModel(CLAUDE, key=lambda: "bedrock-api-key-123456", base=provider.bedrock)
     log = logging.getLogger("agentfn")
     log.addHandler(caplog.handler)
     log.setLevel(logging.DEBUG)
 
-    with pytest.raises(ModelRefused, match="may not use this model") as caught:
-        loop.run_until_complete(model.ask(hello()))
+    with pytest.raises(ModelRequestRejected, match="may not use this model") as caught:
+        loop.run_until_complete(model.ask(hello_request()))
 
     log.removeHandler(caplog.handler)
     assert "AccessDeniedException" in str(caught.value)
     assert "bedrock-api-key-123456" not in json.dumps([str(vars(record)) for record in caplog.records])
 
 
-def test_the_key_ids_of_aws_are_in_no_error(provider: Provider, loop: asyncio.AbstractEventLoop) -> None:
-    provider.plays(fails(403, f"The security token {AWS['AWS_ACCESS_KEY_ID']} is invalid", kind="AccessDenied"))
+def test_the_key_ids_of_aws_are_in_no_error(provider: StubProvider, loop: asyncio.AbstractEventLoop) -> None:
+    provider.play(fails(403, f"The security token {AWS_ENVIRONMENT['AWS_ACCESS_KEY_ID']} is invalid", kind="AccessDenied"))
 
-    with pytest.raises(ModelRefused) as caught:
-        loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock).ask(hello()))
+    with pytest.raises(ModelRequestRejected) as caught:
+        loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock).ask(hello_request()))
 
-    assert AWS["AWS_ACCESS_KEY_ID"] not in str(caught.value)
+    assert AWS_ENVIRONMENT["AWS_ACCESS_KEY_ID"] not in str(caught.value)
 
 
 def _within(part: Any, whole: Any) -> bool:

@@ -5,41 +5,41 @@ from typing import Any
 
 import pytest
 
-from agentfn.errors import ModelError, ModelRefused, ModelUnavailable
+from agentfn.errors import ModelError, ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Sampling, Usage
 from agentfn.models.openai import OpenAIModel
-from provider_stubs.clients import KEY, LOOK, Telling, hello, replayed
-from provider_stubs.script import Broken, Deltas, Raw, fails, says
-from provider_stubs.server import Provider
+from provider_stubs.clients import API_KEY, LOOK_TOOL, Telling, hello_request, request_with_calls
+from provider_stubs.script import BrokenStream, Deltas, RawBody, fails, says
+from provider_stubs.server import StubProvider
 
-COOL = hello(sampling=Sampling(temperature=0.2, max_tokens=50))
+COOL = hello_request(sampling=Sampling(temperature=0.2, max_tokens=50))
 
 
 @pytest.fixture
-def model(provider: Provider) -> OpenAIModel:
-    return OpenAIModel("openai/gpt-4o", key=lambda: KEY, base=provider.openai)
+def model(provider: StubProvider) -> OpenAIModel:
+    return OpenAIModel("openai/gpt-4o", key=lambda: API_KEY, base=provider.openai)
 
 
-def _answer(message: Any, **more: Any) -> Raw:
-    return Raw({"choices": [{"message": message, "finish_reason": "stop"}], **more})
+def _answer(message: Any, **more: Any) -> RawBody:
+    return RawBody({"choices": [{"message": message, "finish_reason": "stop"}], **more})
 
 
-def test_a_name_without_a_provider_goes_out_as_it_is(provider: Provider, loop: asyncio.AbstractEventLoop) -> None:
-    provider.plays(says("Yes."), says("Yes."))
+def test_a_name_without_a_provider_goes_out_as_it_is(provider: StubProvider, loop: asyncio.AbstractEventLoop) -> None:
+    provider.play(says("Yes."), says("Yes."))
 
     for name in ("mine", "meta-llama/llama-3"):
-        loop.run_until_complete(OpenAIModel(name, key=lambda: KEY, base=provider.openai).ask(hello()))
+        loop.run_until_complete(OpenAIModel(name, key=lambda: API_KEY, base=provider.openai).ask(hello_request()))
 
     assert [request.body["model"] for request in provider.requests] == ["mine", "meta-llama/llama-3"]
 
 
 def test_the_key_of_the_environment_is_taken_where_there_is_no_other(
-    provider: Provider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
-    provider.plays(says("Yes."))
+    provider.play(says("Yes."))
 
-    loop.run_until_complete(OpenAIModel("openai/gpt-4o", base=provider.openai).ask(hello()))
+    loop.run_until_complete(OpenAIModel("openai/gpt-4o", base=provider.openai).ask(hello_request()))
 
     assert provider.requests[0].headers["authorization"] == "Bearer sk-of-the-environment"
 
@@ -53,20 +53,20 @@ def test_the_key_of_the_environment_is_taken_where_there_is_no_other(
     ],
 )
 def test_text_comes_out_whatever_form_a_server_gives_it(
-    message: Any, provider: Provider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
+    message: Any, provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(_answer(message, usage=None))
+    provider.play(_answer(message, usage=None))
 
-    assert loop.run_until_complete(model.ask(hello())).text == "In France."
+    assert loop.run_until_complete(model.ask(hello_request())).text == "In France."
 
 
 def test_arguments_that_come_as_an_object_are_written_as_one(
-    provider: Provider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     call = {"id": "c1", "function": {"name": "look", "arguments": {"at": "é"}}}
-    provider.plays(_answer({"content": None, "tool_calls": [call]}))
+    provider.play(_answer({"content": None, "tool_calls": [call]}))
 
-    assert loop.run_until_complete(model.ask(hello(tools=(LOOK,)))).calls == (Call("c1", "look", '{"at": "é"}'),)
+    assert loop.run_until_complete(model.ask(hello_request(tools=(LOOK_TOOL,)))).calls == (Call("c1", "look", '{"at": "é"}'),)
 
 
 ODD: list[Any] = [[], "no", None, {"choices": {}}, {"choices": [None]}, {"choices": [{"message": None}]},
@@ -76,51 +76,51 @@ ODD: list[Any] = [[], "no", None, {"choices": {}}, {"choices": [None]}, {"choice
 
 @pytest.mark.parametrize("shape", ODD, ids=str)
 def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
-    shape: Any, provider: Provider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    shape: Any, provider: StubProvider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(Raw(shape), Raw(shape))
+    provider.play(RawBody(shape), RawBody(shape))
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello()))
+        loop.run_until_complete(model.ask(hello_request()))
     with pytest.raises(ModelUnavailable):
-        telling(model, hello())
+        telling(model, hello_request())
     assert not asyncio.all_tasks(loop)
 
 
 @pytest.mark.parametrize("delta", [{"tool_calls": ["x"]}, {"content": [1]}, {"tool_calls": {"a": 1}}], ids=str)
 def test_a_piece_of_a_stream_in_no_known_shape_is_trouble_that_may_pass(
-    delta: Any, provider: Provider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    delta: Any, provider: StubProvider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(Deltas(({"content": "In "}, delta)))
+    provider.play(Deltas(({"content": "In "}, delta)))
 
     with pytest.raises(ModelUnavailable):
-        telling(model, hello())
+        telling(model, hello_request())
     assert not asyncio.all_tasks(loop)
 
 
 def test_a_connection_that_stays_open_after_the_answer_does_not_hold_it_up(
-    provider: Provider, model: OpenAIModel, telling: Telling
+    provider: StubProvider, model: OpenAIModel, telling: Telling
 ) -> None:
     whole = says("In France.")
-    provider.plays(Broken(whole, 100, "hang"), says("next"))
+    provider.play(BrokenStream(whole, 100, "hang"), says("next"))
 
-    assert telling(model, hello(timeout=5.0))[1].text == "In France."
-    assert telling(model, hello(timeout=5.0))[1].text == "next"
+    assert telling(model, hello_request(timeout=5.0))[1].text == "In France."
+    assert telling(model, hello_request(timeout=5.0))[1].text == "next"
 
 
 def test_a_stream_without_a_finish_reason_is_whole_where_it_says_that_it_is_done(
-    provider: Provider, model: OpenAIModel, telling: Telling
+    provider: StubProvider, model: OpenAIModel, telling: Telling
 ) -> None:
-    provider.plays(Deltas(({"content": "In France."},), finish=None))
+    provider.play(Deltas(({"content": "In France."},), finish=None))
 
-    assert telling(model, hello())[1].finish == "stop"
+    assert telling(model, hello_request())[1].finish == "stop"
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_options_that_a_model_lacks_are_left_out_from_then_on(
-    streamed: bool, provider: Provider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    streamed: bool, provider: StubProvider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(
+    provider.play(
         fails(400, "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
         fails(400, "Unsupported value: 'temperature' does not support 0.2 with this model."),
         says("Yes."),
@@ -137,23 +137,23 @@ def test_options_that_a_model_lacks_are_left_out_from_then_on(
 
 
 def test_a_value_that_a_model_refuses_is_no_option_that_it_lacks(
-    provider: Provider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(fails(400, "temperature must be at most 2"))
+    provider.play(fails(400, "temperature must be at most 2"))
 
-    with pytest.raises(ModelRefused, match="sampling option"):
+    with pytest.raises(ModelRequestRejected, match="sampling option"):
         loop.run_until_complete(model.ask(COOL))
 
     assert len(provider.requests) == 1
 
 
 def test_ids_that_hold_another_providers_signature_are_made_shorter(
-    provider: Provider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     """litellm keeps Gemini's signatures in them, and a task may go on with another model."""
-    provider.plays(says("Yes."))
+    provider.play(says("Yes."))
 
-    loop.run_until_complete(model.ask(replayed(Call("c1__thought__" + "x" * 500, "look", "{}"))))
+    loop.run_until_complete(model.ask(request_with_calls(Call("c1__thought__" + "x" * 500, "look", "{}"))))
 
     asked, answered = provider.requests[0].body["messages"][2:]
     assert len(asked["tool_calls"][0]["id"]) <= 40
@@ -162,22 +162,22 @@ def test_ids_that_hold_another_providers_signature_are_made_shorter(
 
 
 def test_an_error_in_a_stream_that_is_only_a_text_is_trouble_that_may_pass(
-    provider: Provider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
-    provider.plays(Raw({"error": "overloaded"}))
+    provider.play(RawBody({"error": "overloaded"}))
 
     with pytest.raises(ModelError):
-        loop.run_until_complete(model.ask(hello()))
+        loop.run_until_complete(model.ask(hello_request()))
 
 
-def test_another_loop_in_the_same_process_gets_connections_of_its_own(provider: Provider) -> None:
-    model = OpenAIModel("mine", key=lambda: KEY, base=provider.openai)
-    provider.plays(says("one"), says("two"))
+def test_another_loop_in_the_same_process_gets_connections_of_its_own(provider: StubProvider) -> None:
+    model = OpenAIModel("mine", key=lambda: API_KEY, base=provider.openai)
+    provider.play(says("one"), says("two"))
     from agentfn.models import connections
 
     for _ in range(2):
         with asyncio.Runner() as runner:
-            assert runner.run(model.ask(hello())).usage == Usage(11, 7, 0, None)
+            assert runner.run(model.ask(hello_request())).usage == Usage(11, 7, 0, None)
             runner.run(connections.close())
 
     assert len({request.port for request in provider.requests}) == 2

@@ -10,13 +10,13 @@ from a2a.server.cluster.version import TaskVersion
 from a2a.types import Artifact, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
 
 from agentfn.runs.task_updates import with_status
-from agentfn.store import DynamoEventStream, Head
+from agentfn.store import SdkEventStream, TaskRecord
 from agentfn.store.task_events import artifact_event, status_event
 
 MISSING = TaskVersion.MISSING
 
 
-async def taken(stream: DynamoEventStream, count: int, after: TaskVersion) -> list[VersionedEvent]:
+async def taken(stream: SdkEventStream, count: int, after: TaskVersion) -> list[VersionedEvent]:
     """The first so many events."""
     found: list[VersionedEvent] = []
     async with aclosing(stream.subscribe("t1", after=after)) as events:
@@ -27,19 +27,19 @@ async def taken(stream: DynamoEventStream, count: int, after: TaskVersion) -> li
     return found
 
 
-def working(world: Any, head: Head, text: str) -> Head:
+def working(world: Any, head: TaskRecord, text: str) -> TaskRecord:
     task = with_status(head.task, TaskState.TASK_STATE_WORKING, text)
     told = [artifact_event(task, Artifact(artifact_id=text)), status_event(task)]
-    saved: Head = world.run(world.tasks.save(head, task=task, events=told))
+    saved: TaskRecord = world.run(world.tasks.save(head, task=task, events=told))
     return saved
 
 
 @pytest.fixture
-def stream(world: Any) -> DynamoEventStream:
-    return DynamoEventStream(world.tasks, "alice", look_seconds=0.01)
+def stream(world: Any) -> SdkEventStream:
+    return SdkEventStream(world.tasks, "alice", poll_interval_seconds=0.01)
 
 
-def test_a_subscriber_gets_every_event_in_order_with_its_version(world: Any, stream: DynamoEventStream) -> None:
+def test_a_subscriber_gets_every_event_in_order_with_its_version(world: Any, stream: SdkEventStream) -> None:
     head = world.created()
     for text in ("one", "two"):
         head = working(world, head, text)
@@ -49,7 +49,7 @@ def test_a_subscriber_gets_every_event_in_order_with_its_version(world: Any, str
     assert events[-1].event.status.message.parts[0].text == "two"
 
 
-def test_after_a_snapshot_comes_only_what_is_newer(world: Any, stream: DynamoEventStream) -> None:
+def test_after_a_snapshot_comes_only_what_is_newer(world: Any, stream: SdkEventStream) -> None:
     head = working(world, working(world, world.created(), "one"), "two")
     snapshot = TaskVersion(head.version - 1)
     events = world.run(taken(stream, 2, snapshot))
@@ -57,7 +57,7 @@ def test_after_a_snapshot_comes_only_what_is_newer(world: Any, stream: DynamoEve
     assert events[0].event.artifact.artifact_id == "two"
 
 
-def test_an_event_that_is_written_later_arrives(world: Any, stream: DynamoEventStream) -> None:
+def test_an_event_that_is_written_later_arrives(world: Any, stream: SdkEventStream) -> None:
     head = world.created()
 
     async def both() -> list[VersionedEvent]:
@@ -74,12 +74,12 @@ def test_an_event_that_is_written_later_arrives(world: Any, stream: DynamoEventS
 
 def test_another_owner_s_stream_is_silent(world: Any) -> None:
     world.created()
-    stranger = DynamoEventStream(world.tasks, "bob", look_seconds=0.01)
+    stranger = SdkEventStream(world.tasks, "bob", poll_interval_seconds=0.01)
     with pytest.raises(TimeoutError):
         world.run(asyncio.wait_for(taken(stranger, 1, MISSING), 0.2))
 
 
-def test_to_publish_and_to_destroy_change_nothing(world: Any, stream: DynamoEventStream) -> None:
+def test_to_publish_and_to_destroy_change_nothing(world: Any, stream: SdkEventStream) -> None:
     """The store has written the event with its task; the log expires with it."""
     head = world.created()
     before = world.items()

@@ -10,8 +10,8 @@ from a2a.server.cluster.version import TaskVersion
 from a2a.server.context import ServerCallContext
 from a2a.types import Task, TaskStatus
 
-from agentfn.auth.identity import Caller
-from agentfn.store import DynamoTaskStore
+from agentfn.auth.identity import Principal
+from agentfn.store import SdkTaskStore
 from agentfn.store.task_events import status_event
 
 MISSING = TaskVersion.MISSING
@@ -19,7 +19,7 @@ TERMINAL = ["COMPLETED", "FAILED", "CANCELED", "REJECTED"]
 
 
 def as_caller(name: str = "alice") -> ServerCallContext:
-    return ServerCallContext(user=Caller(name))
+    return ServerCallContext(user=Principal(name))
 
 
 def task_in(state: str, task_id: str = "t1") -> Task:
@@ -31,7 +31,7 @@ class Shop:
 
     def __init__(self, world: Any) -> None:
         self.world = world
-        self.store = DynamoTaskStore(world.tasks)
+        self.store = SdkTaskStore(world.tasks)
 
     def save(self, task: Task, prev: TaskVersion = MISSING, owner: str = "alice", event: Any = None) -> TaskVersion:
         saved: TaskVersion = self.world.run(

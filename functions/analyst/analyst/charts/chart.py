@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analyst.charts.scales import bins, in_bins, label, moment, moment_text, moment_ticks, ticks
+from analyst.charts.scales import bin_edges, count_in_bins, format_tick, parse_days, format_days, date_ticks, ticks
 from analyst.charts.svg_plot import Axis, Plot, draw_bars, draw_histogram, draw_points
 from analyst.formats.cells import Cell
-from analyst.formatting import spell
-from analyst.sql.query import Result
+from analyst.formatting import format_value
+from analyst.sql.query import QueryResult
 
 Kind = Literal["bar", "line", "scatter", "histogram"]
 MAX_SERIES = 8
 MAX_CATEGORIES = 40
 MAX_POINTS = 2_000
-ALL = ""
+ALL_SERIES = ""
 
 
 class ChartError(Exception):
@@ -34,7 +34,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DrawnChart:
     """`notes` say what of the result is not in the picture."""
 
     svg: bytes
@@ -49,9 +49,9 @@ class Point:
     series: str
 
 
-def draw(chart: Chart, result: Result) -> Drawing:
+def draw(chart: Chart, result: QueryResult) -> DrawnChart:
     """The chart as SVG that stands alone and is the same for the same input. Raises ChartError."""
-    points, notes = _points(chart, result)
+    points, notes = _make_points(chart, result)
     groups: dict[str, list[Point]] = {}
     for point in points:
         groups.setdefault(point.series, []).append(point)
@@ -61,21 +61,21 @@ def draw(chart: Chart, result: Result) -> Drawing:
             "Choose fewer in the SQL, or leave series out."
         )
     if chart.kind == "histogram":
-        return _histogram(chart, groups, notes)
-    if chart.kind == "bar" or (chart.kind == "line" and not _measurable(points)):
-        return _by_category(chart, groups, notes)
-    return _by_position(chart, groups, notes)
+        return _draw_histogram(chart, groups, notes)
+    if chart.kind == "bar" or (chart.kind == "line" and not _are_numbers(points)):
+        return _draw_bars(chart, groups, notes)
+    return _draw_positions(chart, groups, notes)
 
 
-def _points(chart: Chart, result: Result) -> tuple[list[Point], list[str]]:
+def _make_points(chart: Chart, result: QueryResult) -> tuple[list[Point], list[str]]:
     """The rows as points, those with a missing value left out and counted."""
     if chart.kind != "histogram" and chart.y is None:
         raise ChartError(f"A {chart.kind} chart needs a y column. The query gives: {', '.join(result.columns)}.")
-    x = _index(result, chart.x)
-    y = x if chart.y is None or chart.kind == "histogram" else _index(result, chart.y)
-    series = None if chart.series is None else _index(result, chart.series)
+    x = _column_index(result, chart.x)
+    y = x if chart.y is None or chart.kind == "histogram" else _column_index(result, chart.y)
+    series = None if chart.series is None else _column_index(result, chart.series)
     points = [
-        Point(row[x], row[y], ALL if series is None else _name(row[series]))
+        Point(row[x], row[y], ALL_SERIES if series is None else _category_name(row[series]))
         for row in result.rows
         if row[x] is not None and row[y] is not None
     ]
@@ -87,7 +87,7 @@ def _points(chart: Chart, result: Result) -> tuple[list[Point], list[str]]:
     return points, notes if result.complete else [*notes, f"only the first {len(result.rows):,} rows of the query"]
 
 
-def _index(result: Result, column: str) -> int:
+def _column_index(result: QueryResult, column: str) -> int:
     names = [name.casefold() for name in result.columns]
     if column.casefold() not in names:
         raise ChartError(f"The query gives no column {column}. It gives: {', '.join(result.columns)}.")
@@ -97,30 +97,30 @@ def _index(result: Result, column: str) -> int:
 def _check_numbers(points: Sequence[Point], column: str) -> None:
     wrong = next((p.y for p in points if not isinstance(p.y, int | float) or not math.isfinite(p.y)), None)
     if wrong is not None:
-        raise ChartError(f"{column} must be a number to be drawn, but it holds {spell(wrong)[:40]!r}.")
+        raise ChartError(f"{column} must be a number to be drawn, but it holds {format_value(wrong)[:40]!r}.")
 
 
-def _name(value: Cell) -> str:
-    return "(missing)" if value is None else spell(value) or "(empty)"
+def _category_name(value: Cell) -> str:
+    return "(missing)" if value is None else format_value(value) or "(empty)"
 
 
-def _number(value: Cell) -> float:
-    return float(value) if isinstance(value, int | float) else moment(str(value))
+def _to_number(value: Cell) -> float:
+    return float(value) if isinstance(value, int | float) else parse_days(str(value))
 
 
-def _measurable(points: Sequence[Point]) -> bool:
+def _are_numbers(points: Sequence[Point]) -> bool:
     """Whether every x has a place on a scale: all numbers, or all dates."""
     try:
-        kinds = {isinstance(point.x, str) for point in points if _number(point.x) is not None}
+        kinds = {isinstance(point.x, str) for point in points if _to_number(point.x) is not None}
     except ValueError:
         return False
     return len(kinds) == 1
 
 
-def _by_category(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> Drawing:
+def _draw_bars(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> DrawnChart:
     """Bars, or a line over names; categories stay in the order of the query."""
-    categories = list(dict.fromkeys(_name(point.x) for points in groups.values() for point in points))
-    values = {name: _by_name(chart, points) for name, points in groups.items()}
+    categories = list(dict.fromkeys(_category_name(point.x) for points in groups.values() for point in points))
+    values = {name: _draw_categories(chart, points) for name, points in groups.items()}
     if len(categories) > MAX_CATEGORIES:
         notes = [*notes, f"only the first {MAX_CATEGORIES} of {len(categories):,} values of {chart.x}"]
     shown = categories[:MAX_CATEGORIES]
@@ -129,29 +129,29 @@ def _by_category(chart: Chart, groups: dict[str, list[Point]], notes: list[str])
     low, high = min(0.0, *heights), max(0.0, *heights)
     if chart.kind == "line":
         low, high = min(heights), max(heights)
-    plot = Plot(chart.title, _axis(chart.x, []), _axis(chart.y, ticks(low, high, whole=_whole(heights))))
+    plot = Plot(chart.title, _make_axis(chart.x, []), _make_axis(chart.y, ticks(low, high, whole=_are_integers(heights))))
     svg = draw_bars(plot, shown, series, lines=chart.kind == "line")
-    return Drawing(svg, len(heights), tuple(notes))
+    return DrawnChart(svg, len(heights), tuple(notes))
 
 
-def _by_name(chart: Chart, points: Sequence[Point]) -> dict[str, float]:
+def _draw_categories(chart: Chart, points: Sequence[Point]) -> dict[str, float]:
     values: dict[str, float] = {}
     for point in points:
-        name = _name(point.x)
+        name = _category_name(point.x)
         if name in values:
             of = f" in {point.series}" if point.series else ""
             raise ChartError(
                 f"There are several rows for {chart.x} = {name[:40]}{of}. Aggregate in the SQL (GROUP BY), "
                 "or name the column that tells them apart as series."
             )
-        values[name] = _number(point.y)
+        values[name] = _to_number(point.y)
     return values
 
 
-def _by_position(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> Drawing:
+def _draw_positions(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> DrawnChart:
     """Points, or lines through them, where both axes are scales."""
     everything = [point for points in groups.values() for point in points]
-    if not _measurable(everything):
+    if not _are_numbers(everything):
         raise ChartError(f"{chart.x} must hold numbers or dates on the x axis of a scatter chart.")
     dates = isinstance(everything[0].x, str)
     every = -(-len(everything) // MAX_POINTS)
@@ -159,42 +159,42 @@ def _by_position(chart: Chart, groups: dict[str, list[Point]], notes: list[str])
         notes = [*notes, f"one in {every} of {len(everything):,} points, evenly chosen"]
     series = {}
     for name, points in groups.items():
-        pairs = [(_number(point.x), _number(point.y)) for point in points]
+        pairs = [(_to_number(point.x), _to_number(point.y)) for point in points]
         series[name] = (sorted(pairs) if chart.kind == "line" else pairs)[::every]
     xs = [x for pairs in series.values() for x, _ in pairs]
     ys = [y for pairs in series.values() for _, y in pairs]
-    x_axis = _date_axis(chart.x, xs) if dates else _axis(chart.x, _x_ticks(xs))
-    plot = Plot(chart.title, x_axis, _axis(chart.y, ticks(min(ys), max(ys))))
-    return Drawing(draw_points(plot, series, lines=chart.kind == "line"), len(xs), tuple(notes))
+    x_axis = _make_date_axis(chart.x, xs) if dates else _make_axis(chart.x, _x_ticks(xs))
+    plot = Plot(chart.title, x_axis, _make_axis(chart.y, ticks(min(ys), max(ys))))
+    return DrawnChart(draw_points(plot, series, lines=chart.kind == "line"), len(xs), tuple(notes))
 
 
 def _x_ticks(xs: Sequence[float]) -> list[float]:
     """A few whole numbers, such as years, are their own ticks."""
     different = sorted(set(xs))
-    few = len(different) <= 10 and _whole(different)
-    return different if few else ticks(min(xs), max(xs), 8, whole=_whole(different))
+    few = len(different) <= 10 and _are_integers(different)
+    return different if few else ticks(min(xs), max(xs), 8, whole=_are_integers(different))
 
 
-def _whole(values: Sequence[float]) -> bool:
+def _are_integers(values: Sequence[float]) -> bool:
     return all(value == int(value) for value in values)
 
 
-def _histogram(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> Drawing:
-    values = {name: [_number(point.y) for point in points] for name, points in groups.items()}
-    edges = bins([value for column in values.values() for value in column])
-    counts = {name: in_bins(column, edges) for name, column in values.items()}
+def _draw_histogram(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> DrawnChart:
+    values = {name: [_to_number(point.y) for point in points] for name, points in groups.items()}
+    edges = bin_edges([value for column in values.values() for value in column])
+    counts = {name: count_in_bins(column, edges) for name, column in values.items()}
     top = max(count for column in counts.values() for count in column)
     every = -(-len(edges) // 12)
-    plot = Plot(chart.title, _axis(chart.x, edges[::every]), _axis("count", ticks(0, top, whole=True)))
+    plot = Plot(chart.title, _make_axis(chart.x, edges[::every]), _make_axis("count", ticks(0, top, whole=True)))
     total = sum(map(len, values.values()))
-    notes = [*notes, f"{len(edges) - 1} bins of {label(edges[1] - edges[0])}, {total:,} values"]
-    return Drawing(draw_histogram(plot, edges, counts), total, tuple(notes))
+    notes = [*notes, f"{len(edges) - 1} bins of {format_tick(edges[1] - edges[0])}, {total:,} values"]
+    return DrawnChart(draw_histogram(plot, edges, counts), total, tuple(notes))
 
 
-def _axis(name: str | None, marks: Sequence[float]) -> Axis:
-    return Axis((name or "").replace("_", " "), tuple(marks), label)
+def _make_axis(name: str | None, marks: Sequence[float]) -> Axis:
+    return Axis((name or "").replace("_", " "), tuple(marks), format_tick)
 
 
-def _date_axis(name: str, xs: Sequence[float]) -> Axis:
+def _make_date_axis(name: str, xs: Sequence[float]) -> Axis:
     low, high = min(xs), max(xs)
-    return Axis(name.replace("_", " "), tuple(moment_ticks(low, high)), lambda days: moment_text(days, high - low))
+    return Axis(name.replace("_", " "), tuple(date_ticks(low, high)), lambda days: format_days(days, high - low))

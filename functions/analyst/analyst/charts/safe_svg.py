@@ -6,24 +6,24 @@ import xml.etree.ElementTree as ET
 ELEMENTS = frozenset({"svg", "g", "defs", "style", "title", "path", "rect", "circle", "text", "line"})
 NAMESPACE = "http://www.w3.org/2000/svg"
 # What XML cannot hold, escaped or not.
-UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-GEOMETRY = frozenset(
+CONTROL_CHARS = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+GEOMETRY_ATTRIBUTES = frozenset(
     {"x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "width", "height", "d", "transform"}
 )
 LONG_FRACTION = re.compile(r"\d+\.\d{3,}")
-LOADS = re.compile(r"url\(|@import|expression\(|\\", re.IGNORECASE)
+EXTERNAL_REFERENCE = re.compile(r"url\(|@import|expression\(|\\", re.IGNORECASE)
 
 
-class UnsafeSvg(Exception):  # noqa: N818 - it says what the picture is
+class UnsafeSvgError(Exception):  # noqa: N818 - it says what the picture is
     """A picture with something in it that a chart never has."""
 
 
-def printable(text: str) -> str:
+def strip_control_chars(text: str) -> str:
     """The text on one line, without the characters that XML refuses."""
-    return " ".join(UNPRINTABLE.sub("", text).split())
+    return " ".join(CONTROL_CHARS.sub("", text).split())
 
 
-def clean(svg: str) -> bytes:
+def sanitize_svg(svg: str) -> bytes:
     """pygal's SVG without its scripts, tooltip machinery, comments and ids, its numbers to two decimals."""
     root = _parse(svg.encode())
     for parent in list(root.iter()):
@@ -31,7 +31,7 @@ def clean(svg: str) -> bytes:
             if child.tag in {"script", "desc"} or "tooltip-overlay" in child.get("class", ""):
                 parent.remove(child)
     for element in root.iter():
-        for name in GEOMETRY & element.attrib.keys():
+        for name in GEOMETRY_ATTRIBUTES & element.attrib.keys():
             element.set(name, LONG_FRACTION.sub(lambda number: f"{float(number[0]):.2f}", element.attrib[name]))
         if element is not root:
             element.attrib.pop("id", None)
@@ -39,7 +39,7 @@ def clean(svg: str) -> bytes:
     return _write(root)
 
 
-def inline(svg: bytes, number: int) -> str:
+def inline_svg(svg: bytes, number: int) -> str:
     """A chart for the page's figure `number`: its name, and with it the scope of its styles, is the figure's own.
 
     Raises UnsafeSvg for any picture that `clean` would not have made.
@@ -47,7 +47,7 @@ def inline(svg: bytes, number: int) -> str:
     root = _parse(svg)
     name = root.get("id", "")
     for element in root.iter():
-        _check(element)
+        _check_element(element)
     text = _write(root).decode()
     return text.replace(name, f"figure-{number}-{name}") if name else text
 
@@ -57,23 +57,23 @@ def title_of(svg: bytes) -> str:
     return _parse(svg).findtext("title", "")
 
 
-def _check(element: ET.Element) -> None:
+def _check_element(element: ET.Element) -> None:
     if element.tag not in ELEMENTS:
-        raise UnsafeSvg(f"it has <{element.tag}> in it")
+        raise UnsafeSvgError(f"it has <{element.tag}> in it")
     for name, value in element.attrib.items():
-        if name.lower().startswith("on") or "href" in name.lower() or LOADS.search(value):
-            raise UnsafeSvg(f"it has {name} on <{element.tag}>")
-    if element.tag == "style" and LOADS.search(element.text or ""):
-        raise UnsafeSvg("its styles load something")
+        if name.lower().startswith("on") or "href" in name.lower() or EXTERNAL_REFERENCE.search(value):
+            raise UnsafeSvgError(f"it has {name} on <{element.tag}>")
+    if element.tag == "style" and EXTERNAL_REFERENCE.search(element.text or ""):
+        raise UnsafeSvgError("its styles load something")
 
 
 def _parse(svg: bytes) -> ET.Element:
     if b"<!DOCTYPE" in svg or b"<!ENTITY" in svg:
-        raise UnsafeSvg("it declares entities")
+        raise UnsafeSvgError("it declares entities")
     try:
         root = ET.fromstring(svg)  # noqa: S314 - without entities there is nothing to expand
     except ET.ParseError as error:
-        raise UnsafeSvg("it is not XML") from error
+        raise UnsafeSvgError("it is not XML") from error
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{NAMESPACE}}}")
     return root

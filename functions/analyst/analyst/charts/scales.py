@@ -11,37 +11,37 @@ MAX_BINS = 40
 
 def ticks(low: float, high: float, count: int = 6, *, whole: bool = False) -> list[float]:
     """About `count` round values from at or below `low` to at or above `high`; only whole ones where asked."""
-    step = _round_step((high - low) / count)
+    step = _nice_step((high - low) / count)
     step = max(1.0, float(math.ceil(step))) if whole else step
     first, last = math.floor(low / step), math.ceil(high / step)
-    return [_tidy(i * step, step) for i in range(first, last + 1)]
+    return [_round_to_step(i * step, step) for i in range(first, last + 1)]
 
 
-def _round_step(raw: float) -> float:
+def _nice_step(raw: float) -> float:
     if raw <= 0 or not math.isfinite(raw):
         return 1.0
     size = 10.0 ** math.floor(math.log10(raw))
     return float(next(factor * size for factor in (1, 2, 2.5, 5, 10) if factor * size >= raw * 0.999))
 
 
-def _tidy(value: float, step: float) -> float:
+def _round_to_step(value: float, step: float) -> float:
     """0.30000000000000004 is 0.3."""
     return round(value, max(0, 2 - math.floor(math.log10(step))))
 
 
-def moment(text: str) -> float:
+def parse_days(text: str) -> float:
     """An ISO date or date-time as days since 1970; without an offset it counts as UTC."""
     parsed = datetime.fromisoformat(text)
     return ((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)) - EPOCH) / timedelta(days=1)
 
 
-def moment_text(days: float, span: float) -> str:
+def format_days(days: float, span: float) -> str:
     """The moment as exact as a span of so many days needs it."""
     shape = "%Y" if span > 3 * 365 else "%Y-%m" if span > 120 else "%Y-%m-%d" if span > 2 else "%m-%d %H:%M"
     return (EPOCH + timedelta(days=days)).strftime(shape)
 
 
-def moment_ticks(low: float, high: float) -> list[float]:
+def date_ticks(low: float, high: float) -> list[float]:
     """Starts of years or of months where there are enough of them, else even steps."""
     span = high - low
     if span <= 120:
@@ -50,10 +50,10 @@ def moment_ticks(low: float, high: float) -> list[float]:
     first, last = EPOCH + timedelta(days=low), EPOCH + timedelta(days=high)
     start = -(-(first.year * 12 + first.month - 1) // months) * months
     starts = range(start, last.year * 12 + last.month, months)
-    return [moment(f"{month // 12:04}-{month % 12 + 1:02}-01") for month in starts]
+    return [parse_days(f"{month // 12:04}-{month % 12 + 1:02}-01") for month in starts]
 
 
-def bins(values: Sequence[float]) -> list[float]:
+def bin_edges(values: Sequence[float]) -> list[float]:
     """The edges of equal bins, by Freedman and Diaconis, by Sturges where the middle half is one value."""
     low, high = min(values), max(values)
     if low == high:
@@ -61,15 +61,15 @@ def bins(values: Sequence[float]) -> list[float]:
     quarters = statistics.quantiles(values, n=4) if len(values) > 1 else [low, low, high]
     width = 2 * (quarters[2] - quarters[0]) / len(values) ** (1 / 3)
     count = (high - low) / width if width else math.log2(len(values)) + 1
-    step = _round_step((high - low) / min(max(count, 4), MAX_BINS))
+    step = _nice_step((high - low) / min(max(count, 4), MAX_BINS))
     whole = all(value == int(value) for value in values)
     step = max(step, 1.0) if whole else step
     first, last = math.floor(low / step), math.floor(high / step) + 1
     first -= first * step > low  # a number too small to be divided
-    return [_tidy(i * step, step) for i in range(first, last + 1)]
+    return [_round_to_step(i * step, step) for i in range(first, last + 1)]
 
 
-def in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
+def count_in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
     """How many values lie in each bin; a value on an edge counts to the right, the last edge to the left."""
     counts = [0] * (len(edges) - 1)
     width = edges[1] - edges[0]
@@ -83,7 +83,7 @@ def in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
     return counts
 
 
-def label(value: float) -> str:
+def format_tick(value: float) -> str:
     """A number as short as it can be on an axis; years and other four-digit numbers stay unbroken."""
     if abs(value) >= 1e15:
         return f"{value:.4g}"

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analyst.charts.safe_svg import clean, printable
-from analyst.charts.scales import label
+from analyst.charts.safe_svg import sanitize_svg, strip_control_chars
+from analyst.charts.scales import format_tick
 
 # Okabe and Ito's palette, its yellow darkened and its black greyed, in order of contrast to each other.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00", "#6b7280")
@@ -14,7 +14,7 @@ WIDTH, HEIGHT = 760, 460
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, SOFT, LINE = "#1f2933", "#52606d", "#d9dee3"
 # Inside the axes there is about this much room; a letter of a label takes this much of it.
-ROOM, LETTER = 640, 7.5
+LABEL_ROOM, LETTER_WIDTH = 640, 7.5
 
 
 @dataclass(frozen=True)
@@ -37,24 +37,24 @@ def draw_bars(
     """One group of bars (or one place on the lines) per category; None leaves a gap."""
     import pygal
 
-    names = [printable(name) for name in categories]
-    heights = [label(height) for column in series.values() for height in column if height is not None]
-    room = ROOM / (len(names) * (1 if lines else len(series)))
-    turn = _turn(max(map(len, names)) * LETTER, ROOM / len(names))
+    names = [strip_control_chars(name) for name in categories]
+    heights = [format_tick(height) for column in series.values() for height in column if height is not None]
+    room = LABEL_ROOM / (len(names) * (1 if lines else len(series)))
+    turn = _label_rotation(max(map(len, names)) * LETTER_WIDTH, LABEL_ROOM / len(names))
     chart = (pygal.Line if lines else pygal.Bar)(
         x_labels=names,
-        print_values=not lines and max(map(len, heights)) * LETTER <= room,
+        print_values=not lines and max(map(len, heights)) * LETTER_WIDTH <= room,
         print_values_position="top",
         x_label_rotation=turn,
         margin_right=40,
         truncate_label=28,
         allow_interruptions=True,
         dots_size=3.5,
-        **_common(plot, series, height=HEIGHT + (turn == 90) * 100),
+        **_common_config(plot, series, height=HEIGHT + (turn == 90) * 100),
     )
     for name, column in series.items():
         chart.add(
-            _legend(name), [_mark(height, [category, name]) for category, height in zip(names, column, strict=True)]
+            _legend_label(name), [_bar_label(height, [category, name]) for category, height in zip(names, column, strict=True)]
         )
     return _render(chart, plot, [names, list(series.items())])
 
@@ -62,7 +62,7 @@ def draw_bars(
 def draw_points(plot: Plot, series: Mapping[str, Sequence[tuple[float, float]]], *, lines: bool) -> bytes:
     import pygal
 
-    low, high = _range([x for pairs in series.values() for x, _ in pairs], plot.x.marks)
+    low, high = _value_range([x for pairs in series.values() for x, _ in pairs], plot.x.marks)
     chart = pygal.XY(
         x_labels=list(plot.x.marks),
         xrange=(low, high),
@@ -70,11 +70,11 @@ def draw_points(plot: Plot, series: Mapping[str, Sequence[tuple[float, float]]],
         stroke=lines,
         dots_size=3 if lines else 3.5,
         show_dots=not lines or max(map(len, series.values())) <= 60,
-        **_common(plot, series, opacity=".9" if lines else ".65"),
+        **_common_config(plot, series, opacity=".9" if lines else ".65"),
     )
     for name, pairs in series.items():
-        marks = [{"value": (x, y), "tooltip": _hint([name, plot.x.text(x)], y)} for x, y in pairs]
-        chart.add(_legend(name), marks)
+        marks = [{"value": (x, y), "tooltip": _tooltip([name, plot.x.text(x)], y)} for x, y in pairs]
+        chart.add(_legend_label(name), marks)
     return _render(chart, plot, list(series.items()))
 
 
@@ -85,44 +85,44 @@ def draw_histogram(plot: Plot, edges: Sequence[float], counts: Mapping[str, Sequ
     chart = pygal.Histogram(
         x_labels=list(plot.x.marks),
         x_value_formatter=plot.x.text,
-        **_common(plot, counts, opacity=".9" if len(counts) == 1 else ".55"),
+        **_common_config(plot, counts, opacity=".9" if len(counts) == 1 else ".55"),
     )
     for name, column in counts.items():
         bars = zip(column, edges, edges[1:], strict=False)
         marks = [
-            {"value": (count, low, high), "tooltip": _hint([name, f"{label(low)} to {label(high)}"], count)}
+            {"value": (count, low, high), "tooltip": _tooltip([name, f"{format_tick(low)} to {format_tick(high)}"], count)}
             for count, low, high in bars
         ]
-        chart.add(_legend(name), marks)
+        chart.add(_legend_label(name), marks)
     return _render(chart, plot, [list(edges), list(counts.items())])
 
 
-def _turn(length: float, room: float) -> int:
+def _label_rotation(length: float, room: float) -> int:
     """Degrees by which labels of that length have to be turned so that they do not lie over each other."""
     return 0 if length <= room else 35 if room > 28 else 90
 
 
-def _mark(height: float | None, names: Sequence[str]) -> dict[str, Any] | None:
-    return None if height is None else {"value": height, "tooltip": _hint(names, height)}
+def _bar_label(height: float | None, names: Sequence[str]) -> dict[str, Any] | None:
+    return None if height is None else {"value": height, "tooltip": _tooltip(names, height)}
 
 
-def _hint(names: Sequence[str], value: float) -> str:
+def _tooltip(names: Sequence[str], value: float) -> str:
     """What a mark says when the mouse rests on it."""
-    return f"{printable(', '.join(filter(None, names)))}: {label(value)}"
+    return f"{strip_control_chars(', '.join(filter(None, names)))}: {format_tick(value)}"
 
 
-def _legend(name: str) -> str:
-    return printable(name)[:40]
+def _legend_label(name: str) -> str:
+    return strip_control_chars(name)[:40]
 
 
-def _range(values: Sequence[float], marks: Sequence[float]) -> tuple[float, float]:
+def _value_range(values: Sequence[float], marks: Sequence[float]) -> tuple[float, float]:
     """A little room on both sides, so that no point lies on the frame."""
     low, high = min(*values, *marks), max(*values, *marks)
     room = (high - low) * 0.02 or 0.5
     return low - room, high + room
 
 
-def _common(plot: Plot, series: Mapping[str, Any], opacity: str = ".9", height: int = HEIGHT) -> dict[str, Any]:
+def _common_config(plot: Plot, series: Mapping[str, Any], opacity: str = ".9", height: int = HEIGHT) -> dict[str, Any]:
     many = len(series) > 1 or "" not in series
     return {
         "width": WIDTH,
@@ -130,9 +130,9 @@ def _common(plot: Plot, series: Mapping[str, Any], opacity: str = ".9", height: 
         "explicit_size": True,
         "disable_xml_declaration": True,
         "js": (),
-        "title": printable(plot.title) or None,
-        "x_title": printable(plot.x.title),
-        "y_title": printable(plot.y.title),
+        "title": strip_control_chars(plot.title) or None,
+        "x_title": strip_control_chars(plot.x.title),
+        "y_title": strip_control_chars(plot.y.title),
         "y_labels": list(plot.y.marks),
         "value_formatter": plot.y.text,
         "show_legend": many,
@@ -171,7 +171,7 @@ def _style(opacity: str) -> Any:
     )
 
 
-def _details(scope: str) -> str:
+def _add_details(scope: str) -> str:
     """What pygal's style has no words for."""
     return f"""{scope} .title {{ font-size: 14px; fill: {SOFT}; }}
 {scope} .plot_title {{ font-size: 17px; font-weight: 600; fill: {INK}; }}
@@ -183,5 +183,5 @@ def _render(chart: Any, plot: Plot, content: object) -> bytes:
     """pygal names each chart by a random number; the name here comes of what is drawn."""
     digest = hashlib.sha256(repr((plot.title, plot.x.title, plot.y.title, content)).encode()).hexdigest()
     chart.uuid = digest[:12]
-    chart.css = ["file://style.css", "file://graph.css", f"inline:{_details(f'#chart-{chart.uuid}')}"]
-    return clean(chart.render())
+    chart.css = ["file://style.css", "file://graph.css", f"inline:{_add_details(f'#chart-{chart.uuid}')}"]
+    return sanitize_svg(chart.render())

@@ -9,7 +9,7 @@ from analyst.demo.tool_results import Column, Table
 
 
 @dataclass(frozen=True)
-class Drawing:
+class ChartSpec:
     kind: Literal["bar", "line", "scatter", "histogram"]
     x: str
     y: str | None = None
@@ -25,51 +25,51 @@ class Analysis:
     """
 
     table: str
-    sort: Literal["count", "compare", "spread", "relation", "trend"]
+    kind: Literal["count", "compare", "spread", "relation", "trend"]
     title: str
     sql: str
-    drawing: Drawing
+    chart: ChartSpec
     groups: tuple[Column, ...] = ()
     value: Column | None = None
-    word: str = ""
-    gaps: tuple[Column, ...] = ()
+    label: str = ""
+    columns_with_missing: tuple[Column, ...] = ()
     name: str = ""
 
     @property
-    def unknown(self) -> str:
+    def missing_rows_sql(self) -> str:
         """A query for the number of rows left out, '' where the preview shows that there are none."""
-        absent = " OR ".join(f"{column.name} IS NULL" for column in self.gaps)
+        absent = " OR ".join(f"{column.name} IS NULL" for column in self.columns_with_missing)
         return f"SELECT COUNT(*) AS left_out FROM {self.table} WHERE {absent}" if absent else ""
 
 
-def count(table: Table, groups: Sequence[Column]) -> Analysis:
+def count_analysis(table: Table, groups: Sequence[Column]) -> Analysis:
     """Rows per group; a missing group is a group."""
-    keys = [_key(group) for group in groups]
+    keys = [_group_expression(group) for group in groups]
     number = f"number_of_{table.noun}"
     share = ", ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 1) AS percent"
     sql = (
         f"SELECT {', '.join(keys)}, COUNT(*) AS {number}{share} FROM {table.name} "
-        f"GROUP BY {_places(groups)} ORDER BY {'1' if groups[0].is_time else f'{number} DESC'}"
+        f"GROUP BY {_group_positions(groups)} ORDER BY {'1' if groups[0].is_time else f'{number} DESC'}"
     )
-    drawing = Drawing("bar", groups[0].name, number, groups[1].name if len(groups) > 1 else None)
-    return Analysis(table.name, "count", f"Number of {table.noun} by {_and(groups)}", sql, drawing, tuple(groups))
+    drawing = ChartSpec("bar", groups[0].name, number, groups[1].name if len(groups) > 1 else None)
+    return Analysis(table.name, "count", f"Number of {table.noun} by {_join_phrases(groups)}", sql, drawing, tuple(groups))
 
 
-def compare(table: Table, value: Column, groups: Sequence[Column], function: str, word: str) -> Analysis:
+def comparison(table: Table, value: Column, groups: Sequence[Column], function: str, word: str) -> Analysis:
     """A measure by one or two groups, rows with anything missing left out."""
     result = f"{word}_{value.name}"
     names = ", ".join(group.name for group in groups)
-    order = _places(groups) if len(groups) > 1 or groups[0].is_time else f"{result} DESC"
+    order = _group_positions(groups) if len(groups) > 1 or groups[0].is_time else f"{result} DESC"
     sql = (
         f"SELECT {names}, COUNT(*) AS n, ROUND({function}({value.name}), 2) AS {result} FROM {table.name} "
-        f"WHERE {_present([value, *groups])} GROUP BY {_places(groups)} ORDER BY {order}"
+        f"WHERE {_not_null([value, *groups])} GROUP BY {_group_positions(groups)} ORDER BY {order}"
     )
-    drawing = Drawing("bar", groups[0].name, result, groups[1].name if len(groups) > 1 else None)
-    title = f"{word.capitalize()} {value.phrase} by {_and(groups)}"
-    return Analysis(table.name, "compare", title, sql, drawing, tuple(groups), value, word, _gaps([value, *groups]))
+    drawing = ChartSpec("bar", groups[0].name, result, groups[1].name if len(groups) > 1 else None)
+    title = f"{word.capitalize()} {value.phrase} by {_join_phrases(groups)}"
+    return Analysis(table.name, "compare", title, sql, drawing, tuple(groups), value, word, _columns_with_missing([value, *groups]))
 
 
-def spread(table: Table, value: Column, group: Column | None = None) -> Analysis:
+def distribution(table: Table, value: Column, group: Column | None = None) -> Analysis:
     """How the values of one measure lie."""
     of = value.name
     sql = (
@@ -79,24 +79,24 @@ def spread(table: Table, value: Column, group: Column | None = None) -> Analysis
     )
     few = group if group and group.distinct <= 4 else None
     raw = f"SELECT {', '.join(column.name for column in (value, few) if column)} FROM {table.name}"
-    drawing = Drawing("histogram", of, series=few.name if few else None, sql=raw)
+    drawing = ChartSpec("histogram", of, series=few.name if few else None, sql=raw)
     title = f"Distribution of {value.phrase}"
-    return Analysis(table.name, "spread", title, sql, drawing, (), value, "", _gaps([value]))
+    return Analysis(table.name, "spread", title, sql, drawing, (), value, "", _columns_with_missing([value]))
 
 
-def relation(table: Table, x: Column, y: Column, group: Column | None = None) -> Analysis:
+def correlation(table: Table, x: Column, y: Column, group: Column | None = None) -> Analysis:
     """Two measures against each other, over all and within the groups."""
-    where = f"FROM {table.name} WHERE {_present([x, y])}"
+    where = f"FROM {table.name} WHERE {_not_null([x, y])}"
     numbers = f"COUNT(*) AS n, ROUND(CORR({x.name}, {y.name}), 3) AS correlation"
     sql = f"SELECT 'all' AS rows, {numbers} {where}"
     if group:
-        sql += f" UNION ALL SELECT * FROM (SELECT {_key(group, named=False)}, {numbers} {where} GROUP BY 1 ORDER BY 1)"
+        sql += f" UNION ALL SELECT * FROM (SELECT {_group_expression(group, named=False)}, {numbers} {where} GROUP BY 1 ORDER BY 1)"
     columns = ", ".join(column.name for column in (x, y, group) if column)
     series = group.name if group and group.distinct <= 8 else None
-    drawing = Drawing("scatter", x.name, y.name, series, f"SELECT {columns} FROM {table.name}")
+    drawing = ChartSpec("scatter", x.name, y.name, series, f"SELECT {columns} FROM {table.name}")
     groups = (group,) if group else ()
     title = f"{y.phrase.capitalize()} against {x.phrase}"
-    return Analysis(table.name, "relation", title, sql, drawing, groups, value=y, word=x.phrase, gaps=_gaps([x, y]))
+    return Analysis(table.name, "relation", title, sql, drawing, groups, value=y, label=x.phrase, columns_with_missing=_columns_with_missing([x, y]))
 
 
 def trend(table: Table, time: Column, value: Column | None, function: str, word: str) -> Analysis:
@@ -109,31 +109,31 @@ def trend(table: Table, time: Column, value: Column | None, function: str, word:
     needed = [time, value] if value else [time]
     sql = (
         f"SELECT {key}, COUNT(*) AS n, {amount} AS {result} FROM {table.name} "
-        f"WHERE {_present(needed)} GROUP BY 1 ORDER BY 1"
+        f"WHERE {_not_null(needed)} GROUP BY 1 ORDER BY 1"
     )
     title = f"{word.capitalize()} {value.phrase} by {period}" if value else f"Number of {table.noun} by {period}"
-    drawing = Drawing("line", period, result)
-    return Analysis(table.name, "trend", title, sql, drawing, (time,), value, word, _gaps(needed))
+    drawing = ChartSpec("line", period, result)
+    return Analysis(table.name, "trend", title, sql, drawing, (time,), value, word, _columns_with_missing(needed))
 
 
-def _key(group: Column, *, named: bool = True) -> str:
+def _group_expression(group: Column, *, named: bool = True) -> str:
     """A group as it is shown: missing values are named."""
     if not group.missing:
         return group.name
     return f"COALESCE(CAST({group.name} AS TEXT), '(missing)'){f' AS {group.name}' if named else ''}"
 
 
-def _places(groups: Sequence[Column]) -> str:
+def _group_positions(groups: Sequence[Column]) -> str:
     return ", ".join(str(place) for place in range(1, len(groups) + 1))
 
 
-def _present(columns: Sequence[Column]) -> str:
+def _not_null(columns: Sequence[Column]) -> str:
     return " AND ".join(f"{column.name} IS NOT NULL" for column in columns)
 
 
-def _gaps(columns: Sequence[Column]) -> tuple[Column, ...]:
+def _columns_with_missing(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(column for column in columns if column.missing)
 
 
-def _and(groups: Sequence[Column]) -> str:
+def _join_phrases(groups: Sequence[Column]) -> str:
     return " and ".join(group.phrase for group in groups)

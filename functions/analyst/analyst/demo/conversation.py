@@ -9,11 +9,11 @@ from typing import Any
 from agentfn.models import Call, Prompt, Turn
 
 # How the loop tells the model of a message's files; the rules ask list_files instead.
-ATTACHED = re.compile(r"\s*Attached files:\n(?:.*\n?)*", re.MULTILINE)
+ATTACHED_FILES = re.compile(r"\s*Attached files:\n(?:.*\n?)*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Answered:
+class CompletedCall:
     """A call that has its result."""
 
     name: str
@@ -32,49 +32,49 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Story:
+class Conversation:
     """`question` is all that the user wrote; `answered` and `made` are the calls since the user's last word."""
 
     question: str
-    answered: tuple[Answered, ...]
-    made: int
-    tools: frozenset[str]
+    completed_calls: tuple[CompletedCall, ...]
+    call_count: int
+    tool_names: frozenset[str]
 
     @classmethod
-    def of(cls, prompt: Prompt) -> "Story":
-        turns = list(prompt.turns)
-        off = prompt.tool_choice == "none"
+    def from_request(cls, request: Prompt) -> "Conversation":
+        turns = list(request.turns)
+        off = request.tool_choice == "none"
         if off:  # the loop's own closing words come last, as if the user had said them
             while len(turns) > 1 and turns[-1].role == "user":
                 turns.pop()
         said = [place for place, turn in enumerate(turns) if turn.role == "user"]
-        words = [ATTACHED.sub("", turns[place].text).strip() for place in said]
+        words = [ATTACHED_FILES.sub("", turns[place].text).strip() for place in said]
         return cls(
             question="\n".join(filter(None, words)),
-            answered=tuple(_answered(turns[said[-1] + 1 :] if said else turns)),
+            answered=tuple(_completed_calls(turns[said[-1] + 1 :] if said else turns)),
             made=sum(len(turn.calls) for turn in turns),
-            tools=frozenset() if off else frozenset(tool["function"]["name"] for tool in prompt.tools),
+            tools=frozenset() if off else frozenset(tool["function"]["name"] for tool in request.tools),
         )
 
-    def results(self, name: str) -> list[Answered]:
-        return [answer for answer in self.answered if answer.name == name]
+    def calls_of(self, name: str) -> list[CompletedCall]:
+        return [answer for answer in self.completed_calls if answer.name == name]
 
-    def result(self, name: str, arguments: Mapping[str, Any]) -> Answered | None:
+    def call_with(self, name: str, arguments: Mapping[str, Any]) -> CompletedCall | None:
         """The answer to the call that has these arguments among its own."""
-        fitting = (answer for answer in self.results(name) if arguments.items() <= answer.arguments.items())
+        fitting = (answer for answer in self.calls_of(name) if arguments.items() <= answer.arguments.items())
         return next(fitting, None)
 
 
-def _answered(turns: Iterable[Turn]) -> Iterable[Answered]:
+def _completed_calls(turns: Iterable[Turn]) -> Iterable[CompletedCall]:
     calls: dict[str, Call] = {}
     for turn in turns:
         calls |= {call.id: call for call in turn.calls}
         if turn.role == "tool" and turn.call_id in calls:
             call = calls[turn.call_id]
-            yield Answered(call.name, _arguments(call), turn.text)
+            yield CompletedCall(call.name, _parse_arguments(call), turn.text)
 
 
-def _arguments(call: Call) -> dict[str, Any]:
+def _parse_arguments(call: Call) -> dict[str, Any]:
     """Nothing where they are no JSON object: a task may have begun with another model."""
     try:
         arguments = json.loads(call.arguments)

@@ -4,46 +4,46 @@ import re
 from collections.abc import Sequence
 
 from analyst.demo.findings import Finding
-from analyst.demo.tool_results import Table, markdown
+from analyst.demo.tool_results import Table, find_markdown_table
 
-NOTICE = (
+DEMO_NOTICE = (
     "This was done by the demo model: a few rules, not a language model. It understands simple questions about "
     "counts, means, distributions, relations and trends, and nothing else."
 )
-REMEDY = (
+MODEL_HINT = (
     "For a real analyst, set AGENT_MODEL (such as anthropic/claude-sonnet-4-5, with the key in AGENT_MODEL_API_KEY, or "
     "a bedrock/ model, which needs no key)."
 )
 
 
-def title(table: Table) -> str:
+def report_title(table: Table) -> str:
     """The table's name; the question itself stands in the report."""
     return f"{table.name.replace('_', ' ').capitalize()}: what the table says"
 
 
-def report(
+def report_markdown(
     question: str, table: Table, others: Sequence[Table], findings: Sequence[Finding], failed: Sequence[str]
 ) -> str:
-    asked = [f"> {_plain(line)}" for line in question.splitlines() if line.strip()]
-    parts = [f"*{NOTICE} {REMEDY}*"]
+    asked = [f"> {_escape_markdown(line)}" for line in question.splitlines() if line.strip()]
+    parts = [f"*{DEMO_NOTICE} {MODEL_HINT}*"]
     parts += ["## The question", "\n".join(asked)] if asked else []
-    parts += ["## Findings", "\n".join(f"- {_plain(finding.sentence())}" for finding in findings)]
+    parts += ["## Findings", "\n".join(f"- {_escape_markdown(finding.sentence())}" for finding in findings)]
     for finding in findings:
-        parts += _section(finding)
-    parts += ["## The data", _data(table, others)]
+        parts += _finding_section(finding)
+    parts += ["## The data", _data_section(table, others)]
     parts += ["## What failed", "\n".join(f"- {reason}" for reason in failed)] if failed else []
     queries = "\n\n".join(f"```sql\n{finding.analysis.sql}\n```" for finding in findings)
     return "\n\n".join([*parts, "## Method", "The tables above are the results of these queries:", queries])
 
 
-def _section(finding: Finding) -> list[str]:
+def _finding_section(finding: Finding) -> list[str]:
     analysis = finding.analysis
     picture = f"![{analysis.title}]({finding.chart})" if finding.chart else ""
     caution = finding.caution()
-    return list(filter(None, [f"## {analysis.title}", picture, markdown(finding.table), caution]))
+    return list(filter(None, [f"## {analysis.title}", picture, find_markdown_table(finding.table), caution]))
 
 
-def _data(table: Table, others: Sequence[Table]) -> str:
+def _data_section(table: Table, others: Sequence[Table]) -> str:
     gaps = [f"{column.name} {column.missing}" for column in table.columns if column.missing]
     missing = f"Missing values: {', '.join(gaps)}." if gaps else "No value is missing."
     said = f"{table.source} holds {table.rows} rows and {len(table.columns)} columns. {missing}"
@@ -53,14 +53,14 @@ def _data(table: Table, others: Sequence[Table]) -> str:
     return f"{said} The demo model uses one table; not used: {names}."
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """The text with nothing in it that Markdown would act on."""
     return re.sub(r"[\\`*\[\]<>#|]", r"\\\g<0>", text)
 
 
-def answer(findings: Sequence[Finding], failed: Sequence[str], written: bool) -> str:
+def final_answer(findings: Sequence[Finding], failed: Sequence[str], written: bool) -> str:
     """The last message: the key numbers, what is missing, where the report is, and who made it."""
     lines = [f"- {' '.join(filter(None, [finding.sentence(), finding.caution()]))}" for finding in findings]
     lines += [f"- Failed: {reason}" for reason in failed]
     where = "The report is report.html (with the charts) and report.md." if written else "No report was written."
-    return "\n\n".join(filter(None, ["\n".join(lines), where, f"{NOTICE} {REMEDY}"]))
+    return "\n\n".join(filter(None, ["\n".join(lines), where, f"{DEMO_NOTICE} {MODEL_HINT}"]))

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from analyst.demo.analysis import Analysis
-from analyst.demo.tool_results import rows
+from analyst.demo.tool_results import parse_rows
 
-LISTED = 12
-SHOWN = re.compile(r"The first (\d+) are shown")
+MAX_LISTED = 12
+SHOWN_ROWS = re.compile(r"The first (\d+) are shown")
 
 
 @dataclass(frozen=True)
@@ -17,46 +17,46 @@ class Finding:
     analysis: Analysis
     table: str
     chart: str = ""
-    left_out: int = 0
+    excluded_rows: int = 0
 
     def sentence(self) -> str:
-        lines = rows(self.table)
+        lines = parse_rows(self.table)
         if not lines:
             return f"{self.analysis.title}: no rows."
-        shown = SHOWN.search(self.table)
-        said = WORDS[self.analysis.sort](self.analysis, lines)
+        shown = SHOWN_ROWS.search(self.table)
+        said = SENTENCES[self.analysis.kind](self.analysis, lines)
         return f"Among the first {shown[1]} rows of the result: {said}" if shown else said
 
     def caution(self) -> str:
-        if not self.left_out:
+        if not self.excluded_rows:
             return ""
-        named = " or ".join(column.phrase for column in self.analysis.gaps)
-        are = "row is" if self.left_out == 1 else "rows are"
-        return f"{self.left_out} {are} left out because {named} is missing."
+        named = " or ".join(column.phrase for column in self.analysis.columns_with_missing)
+        are = "row is" if self.excluded_rows == 1 else "rows are"
+        return f"{self.excluded_rows} {are} left out because {named} is missing."
 
 
-def _count(analysis: Analysis, lines: list[list[str]]) -> str:
+def _count_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     total = sum(int(line[-2]) for line in lines)
-    parts = [f"{_group(line[:-2])} {line[-2]} ({line[-1]}%)" for line in lines[:LISTED]]
+    parts = [f"{_group_label(line[:-2])} {line[-2]} ({line[-1]}%)" for line in lines[:MAX_LISTED]]
     noun = analysis.title.split(" by ")[0].removeprefix("Number of ")
     by = " and ".join(group.phrase for group in analysis.groups)
-    return f"There are {total} {noun}. By {by}: {_listed(parts, lines)}."
+    return f"There are {total} {noun}. By {by}: {_join_listed(parts, lines)}."
 
 
-def _compare(analysis: Analysis, lines: list[list[str]]) -> str:
+def _comparison_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     ordered = sorted(lines, key=lambda line: float(line[-1]))
     low, high = ordered[0], ordered[-1]
-    parts = [f"{_group(line[:-2])} {line[-1]} (n = {line[-2]})" for line in lines[:LISTED]]
-    listed = f"{analysis.title}: {_listed(parts, lines)}."
+    parts = [f"{_group_label(line[:-2])} {line[-1]} (n = {line[-2]})" for line in lines[:MAX_LISTED]]
+    listed = f"{analysis.title}: {_join_listed(parts, lines)}."
     if len(lines) == 1:
         return listed
     gap = float(high[-1]) - float(low[-1])
     return (
-        f"{listed} It is highest for {_group(high[:-2])} and lowest for {_group(low[:-2])}, a difference of {gap:.6g}."
+        f"{listed} It is highest for {_group_label(high[:-2])} and lowest for {_group_label(low[:-2])}, a difference of {gap:.6g}."
     )
 
 
-def _spread(analysis: Analysis, lines: list[list[str]]) -> str:
+def _distribution_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     number, lowest, first, median, mean, third, highest, _deviation = lines[0]
     value = analysis.value.phrase if analysis.value else ""
     return (
@@ -65,22 +65,22 @@ def _spread(analysis: Analysis, lines: list[list[str]]) -> str:
     )
 
 
-def _relation(analysis: Analysis, lines: list[list[str]]) -> str:
+def _correlation_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     _all, number, correlation = lines[0]
     value = analysis.value.phrase if analysis.value else ""
     if not correlation:
         return f"{analysis.title}: there is no correlation to compute (n = {number})."
     size = abs(float(correlation))
     strength = "strong" if size >= 0.7 else "moderate" if size >= 0.4 else "weak" if size >= 0.1 else "hardly any"
-    within = [f"{name} {of} (n = {n})" for name, n, of in lines[1 : LISTED + 1]]
+    within = [f"{name} {of} (n = {n})" for name, n, of in lines[1 : MAX_LISTED + 1]]
     groups = f" Within the groups: {', '.join(within)}." if within else ""
     return (
-        f"The correlation of {analysis.word} and {value} is {correlation} (n = {number}): {strength}.{groups} "
+        f"The correlation of {analysis.label} and {value} is {correlation} (n = {number}): {strength}.{groups} "
         "Going together is not yet cause and effect."
     )
 
 
-def _trend(analysis: Analysis, lines: list[list[str]]) -> str:
+def _trend_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     first, last = lines[0], lines[-1]
     top = max(lines, key=lambda line: float(line[-1]))
     return (
@@ -88,13 +88,13 @@ def _trend(analysis: Analysis, lines: list[list[str]]) -> str:
     )
 
 
-WORDS = {"count": _count, "compare": _compare, "spread": _spread, "relation": _relation, "trend": _trend}
+SENTENCES = {"count": _count_sentence, "compare": _comparison_sentence, "spread": _distribution_sentence, "relation": _correlation_sentence, "trend": _trend_sentence}
 
 
-def _group(cells: list[str]) -> str:
+def _group_label(cells: list[str]) -> str:
     return " ".join(cell or "(empty)" for cell in cells)
 
 
-def _listed(parts: list[str], lines: list[list[str]]) -> str:
+def _join_listed(parts: list[str], lines: list[list[str]]) -> str:
     more = f" and {len(lines) - len(parts)} more" if len(lines) > len(parts) else ""
     return f"{'; '.join(parts)}{more}"

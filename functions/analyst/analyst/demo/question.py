@@ -7,19 +7,19 @@ from difflib import SequenceMatcher
 
 from analyst.demo.tool_results import Column
 
-CLAUSES = re.compile(
+CLAUSE_SEPARATOR = re.compile(
     r"[.;?!\n]|,?\s+and\s+(?=(?:how|what|which|is|are|does|do|show|plot|draw|chart|compare)\b)|,\s*(?=how|what|which)",
     re.IGNORECASE,
 )
-COUNT = frozenset({"many", "count", "number", "frequency", "share", "proportion", "percent"})
-SPREAD = frozenset({"distribution", "distributed", "histogram", "spread", "range", "variation", "vary"})
-RELATION = frozenset({"relation", "relationship", "related", "relate", "correlation", "correlated", "correlate"})
-RELATION |= {"scatter", "depend", "versus", "vs"}
-TREND = frozenset({"trend", "time", "development", "develop", "evolve", "over", "change", "changed", "growth"})
+COUNT_WORDS = frozenset({"many", "count", "number", "frequency", "share", "proportion", "percent"})
+SPREAD_WORDS = frozenset({"distribution", "distributed", "histogram", "spread", "range", "variation", "vary"})
+RELATION_WORDS = frozenset({"relation", "relationship", "related", "relate", "correlation", "correlated", "correlate"})
+RELATION_WORDS |= {"scatter", "depend", "versus", "vs"}
+TREND_WORDS = frozenset({"trend", "time", "development", "develop", "evolve", "over", "change", "changed", "growth"})
 # The words that mean a table's own time column, named or not.
-TIME = frozenset({"trend", "time", "development", "develop"})
+TIME_WORDS = frozenset({"trend", "time", "development", "develop"})
 # Word → SQL function, and the word for its result.
-MEASURES = {
+AGGREGATE_WORDS = {
     **dict.fromkeys(("mean", "average", "avg"), ("AVG", "mean")),
     **dict.fromkeys(("median", "typical"), ("MEDIAN", "median")),
     **dict.fromkeys(("total", "sum"), ("SUM", "total")),
@@ -35,20 +35,20 @@ class Clause:
     words: tuple[str, ...]
     columns: tuple[Column, ...]
 
-    def wants(self, vocabulary: Iterable[str]) -> bool:
+    def mentions_any(self, vocabulary: Iterable[str]) -> bool:
         return not {stem(word) for word in vocabulary}.isdisjoint(self.words)
 
     @property
-    def measure(self) -> tuple[str, str] | None:
+    def aggregate(self) -> tuple[str, str] | None:
         """The SQL function that is asked for, and its word; None where none is."""
-        stems = {stem(word): functions for word, functions in MEASURES.items()}
+        stems = {stem(word): functions for word, functions in AGGREGATE_WORDS.items()}
         return next((stems[word] for word in self.words if word in stems), None)
 
 
-def clauses(question: str, columns: Sequence[Column]) -> list[Clause]:
+def split_clauses(question: str, columns: Sequence[Column]) -> list[Clause]:
     """The parts of a question that can be answered one by one."""
-    parts = [tuple(stem(word) for word in re.findall(r"\w+", part.lower())) for part in CLAUSES.split(question)]
-    return [Clause(words, _named(words, columns)) for words in parts if words]
+    parts = [tuple(stem(word) for word in re.findall(r"\w+", part.lower())) for part in CLAUSE_SEPARATOR.split(question)]
+    return [Clause(words, _find_columns(words, columns)) for words in parts if words]
 
 
 def stem(word: str) -> str:
@@ -62,30 +62,30 @@ def stem(word: str) -> str:
     return word
 
 
-def _named(words: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...]:
+def _find_columns(words: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...]:
     """Columns all of whose words are there side by side; then those that one word singles out."""
     places: dict[int, Column] = {}
     taken: set[int] = set()
     for column in sorted(columns, key=lambda column: -len(column.words)):
-        place = _place(words, [stem(word) for word in column.words])
+        place = _find_sequence(words, [stem(word) for word in column.words])
         if place is not None and place not in taken:
             places[place] = column
             taken |= set(range(place, place + len(column.words)))
     for place, word in enumerate(words):
-        fitting = [column for column in columns if any(_same(word, stem(part)) for part in column.words)]
+        fitting = [column for column in columns if any(_is_same_word(word, stem(part)) for part in column.words)]
         if place not in taken and len(fitting) == 1 and fitting[0] not in places.values():
             places[place] = fitting[0]
     return tuple(places[place] for place in sorted(places))
 
 
-def _place(words: Sequence[str], wanted: Sequence[str]) -> int | None:
+def _find_sequence(words: Sequence[str], wanted: Sequence[str]) -> int | None:
     for start in range(len(words) - len(wanted) + 1):
-        if all(_same(word, part) for word, part in zip(words[start:], wanted, strict=False)):
+        if all(_is_same_word(word, part) for word, part in zip(words[start:], wanted, strict=False)):
             return start
     return None
 
 
-def _same(word: str, part: str) -> bool:
+def _is_same_word(word: str, part: str) -> bool:
     """Equal, or long enough to forgive a slip of the pen."""
     if word == part:
         return True

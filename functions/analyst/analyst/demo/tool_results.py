@@ -3,12 +3,12 @@
 import re
 from dataclasses import dataclass
 
-FILE = re.compile(r"^- (?P<name>.+) \([^()]*, [\d,]+ bytes\)$", re.MULTILINE)
-CHART = re.compile(r"(\S+\.svg): ")
-TABLE = re.compile(r"^Table (?P<name>\w+) \(from (?P<source>.*)\): (?P<rows>[\d,]+) rows, \d+ columns\.$", re.MULTILINE)
-UNITS = frozenset({"mm", "cm", "m", "km", "g", "kg", "mg", "t", "l", "ml", "s", "sec", "h", "usd", "eur", "pct", "c"})
-TIMES = frozenset({"year", "month", "week", "day", "date", "quarter"})
-FEW = 12
+FILE_LINE = re.compile(r"^- (?P<name>.+) \([^()]*, [\d,]+ bytes\)$", re.MULTILINE)
+CHART_LINE = re.compile(r"(\S+\.svg): ")
+TABLE_LINE = re.compile(r"^Table (?P<name>\w+) \(from (?P<source>.*)\): (?P<rows>[\d,]+) rows, \d+ columns\.$", re.MULTILINE)
+UNIT_WORDS = frozenset({"mm", "cm", "m", "km", "g", "kg", "mg", "t", "l", "ml", "s", "sec", "h", "usd", "eur", "pct", "c"})
+TIME_WORDS = frozenset({"year", "month", "week", "day", "date", "quarter"})
+MAX_GROUP_VALUES = 12
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Column:
         """The words of the name, lower case, without a unit at the end."""
         spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name)
         words = [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
-        return tuple(words[:-1] if len(words) > 1 and words[-1] in UNITS else words)
+        return tuple(words[:-1] if len(words) > 1 and words[-1] in UNIT_WORDS else words)
 
     @property
     def phrase(self) -> str:
@@ -34,12 +34,12 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        return self.type == "date" or (self.type == "integer" and bool(TIMES & set(self.words)))
+        return self.type == "date" or (self.type == "integer" and bool(TIME_WORDS & set(self.words)))
 
     @property
     def is_group(self) -> bool:
         """Few enough values to compare them."""
-        limit = 30 if self.type in {"text", "boolean"} else FEW
+        limit = 30 if self.type in {"text", "boolean"} else MAX_GROUP_VALUES
         return self.type != "real" and 1 < self.distinct <= limit
 
     @property
@@ -60,38 +60,38 @@ class Table:
         return self.name.lower() if re.fullmatch(r"[A-Za-z]{3,}s", self.name) else "rows"
 
 
-def files(text: str) -> list[str]:
-    return [match["name"] for match in FILE.finditer(text)]
+def parse_file_names(text: str) -> list[str]:
+    return [match["name"] for match in FILE_LINE.finditer(text)]
 
 
-def chart(drawn: str) -> str:
+def parse_chart_name(drawn: str) -> str:
     """The name of the chart that was drawn, '' where none was."""
-    match = CHART.match(drawn)
+    match = CHART_LINE.match(drawn)
     return match[1] if match else ""
 
 
-def tables(preview: str) -> list[Table]:
-    heads = list(TABLE.finditer(preview))
+def parse_tables(preview: str) -> list[Table]:
+    heads = list(TABLE_LINE.finditer(preview))
     ends = [head.start() for head in heads[1:]] + [len(preview)]
-    return [_table(head, preview[head.end() : end]) for head, end in zip(heads, ends, strict=False)]
+    return [_parse_table(head, preview[head.end() : end]) for head, end in zip(heads, ends, strict=False)]
 
 
-def _table(head: re.Match[str], body: str) -> Table:
-    columns = [Column(row[0], row[1], int(row[2]), int(row[3])) for row in rows(body)]
+def _parse_table(head: re.Match[str], body: str) -> Table:
+    columns = [Column(row[0], row[1], int(row[2]), int(row[3])) for row in parse_rows(body)]
     return Table(head["name"], head["source"], int(head["rows"].replace(",", "")), tuple(columns))
 
 
-def rows(text: str) -> list[list[str]]:
+def parse_rows(text: str) -> list[list[str]]:
     """The body of the first Markdown table in a text."""
-    return [_cells(line) for line in markdown(text).splitlines()[2:]]
+    return [_split_cells(line) for line in find_markdown_table(text).splitlines()[2:]]
 
 
-def markdown(text: str) -> str:
+def find_markdown_table(text: str) -> str:
     """The first Markdown table in a text, as it stands there."""
     match = re.search(r"(?:^\|.*\|$\n?)+", text, re.MULTILINE)
     return match[0].strip() if match else ""
 
 
-def _cells(line: str) -> list[str]:
+def _split_cells(line: str) -> list[str]:
     inner = re.split(r"(?<!\\)\|", line.strip()[1:-1])
     return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in inner]

@@ -16,9 +16,9 @@ Cell = str | int | float | bool | None
 Type = Literal["integer", "real", "boolean", "date", "text"]
 
 # As pandas reads them, and a few that spreadsheets write.
-ABSENT = ["", "NA", "na", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"]
+MISSING_WORDS = ["", "NA", "na", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"]
 SPREADSHEET_ERRORS = ["#N/A", "#NA", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"]
-MISSING = frozenset([*ABSENT, *SPREADSHEET_ERRORS])
+MISSING = frozenset([*MISSING_WORDS, *SPREADSHEET_ERRORS])
 # Missing only in a column whose other cells are all numbers or dates.
 PLACEHOLDERS = frozenset({"-", "--", "\u2013", "\u2014", ".", "..", ":", "?"})
 BOOLEANS = {"true": True, "false": False}
@@ -26,7 +26,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True)
-class Cells:
+class TypedCells:
     """One column's values; dates are ISO text, so that they sort and SQLite's date functions take them."""
 
     type: Type
@@ -34,47 +34,47 @@ class Cells:
     note: str = ""
 
 
-def read_cells(raw: Sequence[object]) -> Cells:
+def read_cells(raw: Sequence[object]) -> TypedCells:
     """The column of `raw` cells, which are text (CSV) or text, numbers and booleans (JSON, spreadsheets)."""
     kinds = {type(cell) for cell in raw} - {type(None)}
     if str in kinds:
-        raw = [_present(cell) for cell in raw]
+        raw = [_is_present(cell) for cell in raw]
         kinds = {type(cell) for cell in raw} - {type(None)}
     if kinds <= {str}:
         return _from_text(raw)
     if kinds == {bool}:
-        return Cells("boolean", tuple(_native(cell) for cell in raw))
+        return TypedCells("boolean", tuple(_from_native(cell) for cell in raw))
     if kinds <= {int, float}:
         return _from_numbers(raw)
     return _from_text([None if cell is None else str(cell) for cell in raw])
 
 
-def _present(cell: object) -> object:
+def _is_present(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     stripped = cell.strip()
     return None if stripped in MISSING else stripped
 
 
-def _native(cell: object) -> Cell:
+def _from_native(cell: object) -> Cell:
     return cell if isinstance(cell, str | int | float) else None
 
 
-def _from_numbers(raw: Sequence[object]) -> Cells:
+def _from_numbers(raw: Sequence[object]) -> TypedCells:
     if any(isinstance(cell, int) and cell not in INT64 for cell in raw):
         return _from_text([None if cell is None else str(cell) for cell in raw])
-    values = tuple(None if isinstance(cell, float) and not math.isfinite(cell) else _native(cell) for cell in raw)
-    return Cells("real" if any(isinstance(cell, float) for cell in values) else "integer", values)
+    values = tuple(None if isinstance(cell, float) and not math.isfinite(cell) else _from_native(cell) for cell in raw)
+    return TypedCells("real" if any(isinstance(cell, float) for cell in values) else "integer", values)
 
 
-def _from_text(raw: Sequence[object]) -> Cells:
+def _from_text(raw: Sequence[object]) -> TypedCells:
     """Each spelling is read once, however often it occurs."""
     spellings = {cell for cell in raw if isinstance(cell, str)}
-    kind, meaning, note = _meaning(spellings)
-    return Cells(kind, tuple(None if cell is None else meaning[str(cell)] for cell in raw), note)
+    kind, meaning, note = _is_missing_code(spellings)
+    return TypedCells(kind, tuple(None if cell is None else meaning[str(cell)] for cell in raw), note)
 
 
-def _meaning(spellings: set[str]) -> tuple[Type, dict[str, Cell], str]:
+def _is_missing_code(spellings: set[str]) -> tuple[Type, dict[str, Cell], str]:
     placeholders = spellings & PLACEHOLDERS
     rest = spellings - placeholders
     if rest and all(spelling.lower() in BOOLEANS for spelling in rest) and not placeholders:
@@ -82,17 +82,17 @@ def _meaning(spellings: set[str]) -> tuple[Type, dict[str, Cell], str]:
     numbers = read_numbers(rest)
     if numbers.values:
         whole = all(isinstance(value, int) for value in numbers.values.values())
-        return "integer" if whole else "real", _blanked(numbers.values, placeholders), _note(numbers.note, placeholders)
+        return "integer" if whole else "real", _blank_placeholders(numbers.values, placeholders), _join_note(numbers.note, placeholders)
     dates = read_dates(rest)
     if dates.values:
-        return "date", _blanked(dates.values, placeholders), _note(dates.note, placeholders)
+        return "date", _blank_placeholders(dates.values, placeholders), _join_note(dates.note, placeholders)
     return "text", {spelling: spelling for spelling in spellings}, numbers.note or dates.note
 
 
-def _blanked(values: dict[str, int | float] | dict[str, str], placeholders: set[str]) -> dict[str, Cell]:
+def _blank_placeholders(values: dict[str, int | float] | dict[str, str], placeholders: set[str]) -> dict[str, Cell]:
     return {**values, **dict.fromkeys(placeholders)}
 
 
-def _note(note: str, placeholders: set[str]) -> str:
+def _join_note(note: str, placeholders: set[str]) -> str:
     shown = " and ".join(f'"{mark}"' for mark in sorted(placeholders))
     return "; ".join(filter(None, [note, f"{shown} read as missing" if shown else ""]))

@@ -5,53 +5,53 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-CLOCK = r"(?:[T ](?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?))?"
-YEAR_FIRST = re.compile(r"(?P<y>\d{4})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<c>\d{1,2})" + CLOCK, re.ASCII)
-YEAR_LAST = re.compile(r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4})" + CLOCK, re.ASCII)
+CLOCK_TIME = r"(?:[T ](?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?))?"
+YEAR_FIRST = re.compile(r"(?P<y>\d{4})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<c>\d{1,2})" + CLOCK_TIME, re.ASCII)
+YEAR_LAST = re.compile(r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4})" + CLOCK_TIME, re.ASCII)
 
 
 @dataclass(frozen=True)
-class Dates:
+class ParsedDates:
     """What each spelling means; empty where not all are dates, with the reason where it is worth telling."""
 
     values: dict[str, str] = field(default_factory=dict)
     note: str = ""
 
 
-def read_dates(spellings: Set[str]) -> Dates:
+def read_dates(spellings: Set[str]) -> ParsedDates:
     """All the spellings as ISO dates or date-times, or none of them."""
     if not spellings:
-        return Dates()
+        return ParsedDates()
     first = {s: match for s in spellings if (match := YEAR_FIRST.fullmatch(s))}
     if len(first) == len(spellings):
-        return _read({s: (m["y"], m["b"], m["c"], m["clock"]) for s, m in first.items()}, "")
+        return _parse({s: (m["y"], m["b"], m["c"], m["clock"]) for s, m in first.items()}, "")
     last = {s: match for s in spellings if (match := YEAR_LAST.fullmatch(s))}
-    return _year_last(last) if len(last) == len(spellings) else Dates()
+    return _parse_year_last(last) if len(last) == len(spellings) else ParsedDates()
 
 
-def _year_last(matches: dict[str, re.Match[str]]) -> Dates:
+def _parse_year_last(matches: dict[str, re.Match[str]]) -> ParsedDates:
     """Points always mean day.month; with slashes a number above 12 somewhere in the column decides."""
     points = all(match["sep"] == "." for match in matches.values())
     day_first = points or any(int(match["a"]) > 12 for match in matches.values())
     month_first = not points and any(int(match["b"]) > 12 for match in matches.values())
     if day_first and month_first:
-        return Dates()
+        return ParsedDates()
     if not day_first and not month_first:
         example = min(matches)
-        return Dates(note=f"kept as text: in {example} it is not clear which number is the month")
+        return ParsedDates(note=f"kept as text: in {example} it is not clear which number is the month")
     month, day = ("b", "a") if day_first else ("a", "b")
     order = "day, month, year" if day_first else "month, day, year"
-    return _read({s: (m["y"], m[month], m[day], m["clock"]) for s, m in matches.items()}, f"dates read as {order}")
+    return _parse({s: (m["y"], m[month], m[day], m["clock"]) for s, m in matches.items()}, f"dates read as {order}")
 
 
-def _read(parts: dict[str, tuple[str, str, str, str | None]], note: str) -> Dates:
+def _parse(parts: dict[str, tuple[str, str, str, str | None]], note: str) -> ParsedDates:
     try:
-        return Dates({spelling: _iso(*part) for spelling, part in parts.items()}, note)
+        return ParsedDates({spelling: _to_iso(*part) for spelling, part in parts.items()}, note)
     except ValueError:
-        return Dates()
+        return ParsedDates()
 
 
-def _iso(year: str, month: str, day: str, clock: str | None) -> str:
+def _to_iso(year: str, month: str, day: str, clock: str | None) -> str:
     whole = date(int(year), int(month), int(day))
     if clock is None:
         return whole.isoformat()

@@ -7,37 +7,37 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from analyst.formats.grid import Grid, NotATable, lay_out
+from analyst.formats.grid import Grid, NotATableError, make_grid
 
 if TYPE_CHECKING:
     import _csv
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-SAMPLE = 100_000
+SAMPLE_CHARS = 100_000
 EXCEL_HINT = re.compile(r"sep=(.)\r?\n")
-PROSE = "it reads like prose, not like rows and columns"
-SEND = "Send a CSV file with a header line, JSON lines, or an .xlsx workbook."
+MIN_WORDS_OF_PROSE = "it reads like prose, not like rows and columns"
+SUPPORTED_FORMATS_HINT = "Send a CSV file with a header line, JSON lines, or an .xlsx workbook."
 
 
 def read_delimited(text: str, file: str) -> Grid:
     """The grid of a CSV-like text. Raises NotATable for prose."""
     hint = EXCEL_HINT.match(text)
     text = text[hint.end() :] if hint else text
-    separator = hint[1] if hint else _separator(text) or _first_line_separator(text)
-    if separator is None and not _is_list(text):
-        raise NotATable(file, PROSE, SEND)
-    grid = lay_out(_rows(text, separator or "\t", file), file)
+    separator = hint[1] if hint else _detect_separator(text) or _first_line_separator(text)
+    if separator is None and not _is_list_text(text):
+        raise NotATableError(file, MIN_WORDS_OF_PROSE, SUPPORTED_FORMATS_HINT)
+    grid = make_grid(_read_rows(text, separator or "\t", file), file)
     notes = [f"separated by {SEPARATORS.get(separator, separator)}"] if separator and separator != "," else []
     if text.count('"') % 2:
         notes.append("a double quote is never closed: some lines may have been read as one cell")
     return Grid(grid.header, grid.rows, (*notes, *grid.notes))
 
 
-def _separator(text: str) -> str | None:
+def _detect_separator(text: str) -> str | None:
     """The separator that cuts the lines into the same number of cells most often, then into most cells."""
     best, best_fit = None, (0.0, 0)
     for separator in SEPARATORS:
-        fit = _fit(text, separator)
+        fit = _separator_score(text, separator)
         if fit > best_fit:
             best, best_fit = separator, fit
     return best
@@ -47,47 +47,47 @@ def _first_line_separator(text: str) -> str | None:
     """For a handful of ragged rows: what separates the first line, where that is made of names."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     separator = max(SEPARATORS, key=line.count)
-    return separator if _are_names(line.split(separator)) else None
+    return separator if _look_like_names(line.split(separator)) else None
 
 
-def _are_names(cells: list[str]) -> bool:
+def _look_like_names(cells: list[str]) -> bool:
     return len(cells) > 1 and all(len(cell.split()) <= 3 for cell in cells)
 
 
-def _fit(text: str, separator: str) -> tuple[float, int]:
+def _separator_score(text: str, separator: str) -> tuple[float, int]:
     """Share of lines with the usual number of cells, and that number; nothing below six lines in ten.
 
     Where lines are few or differ much, the first with several cells must be made of names: prose has commas too.
     csv.Sniffer is not used: it guesses from characters alone and takes letters for separators.
     """
     try:
-        rows = [row for row in _reader(text[:SAMPLE], separator) if any(row)]
+        rows = [row for row in _csv_reader(text[:SAMPLE_CHARS], separator) if any(row)]
     except csv.Error:
         return 0.0, 0
-    whole = rows[:-1] if len(text) > SAMPLE else rows
+    whole = rows[:-1] if len(text) > SAMPLE_CHARS else rows
     width, count = Counter(map(len, whole)).most_common(1)[0] if whole else (0, 0)
     share = count / max(len(whole), 1)
     if width < 2 or share < 0.6:
         return 0.0, 0
-    if (share < 0.9 or len(whole) < 3) and not _are_names(next(row for row in whole if len(row) > 1)):
+    if (share < 0.9 or len(whole) < 3) and not _look_like_names(next(row for row in whole if len(row) > 1)):
         return 0.0, 0
     return round(share, 1), width
 
 
-def _reader(text: str, separator: str) -> "_csv.Reader":
+def _csv_reader(text: str, separator: str) -> "_csv.Reader":
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
 
 
-def _rows(text: str, separator: str, file: str) -> Iterator[list[str]]:
-    reader = _reader(text, separator)
+def _read_rows(text: str, separator: str, file: str) -> Iterator[list[str]]:
+    reader = _csv_reader(text, separator)
     try:
         yield from reader
     except csv.Error as error:
         cause = f"line {reader.line_num}: {error}"
-        raise NotATable(file, cause, "Is a double quote opened and never closed?") from error
+        raise NotATableError(file, cause, "Is a double quote opened and never closed?") from error
 
 
-def _is_list(text: str) -> bool:
+def _is_list_text(text: str) -> bool:
     """One column is a table when its lines are as short as names and numbers are."""
     lines = [line for line in text.splitlines()[:1000] if line.strip()]
     words = [len(line.split()) for line in lines]

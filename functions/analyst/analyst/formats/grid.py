@@ -10,11 +10,11 @@ from analyst.formats.numbers import read_numbers
 
 MAX_CELLS = 2_000_000
 MAX_COLUMNS = 500
-PREAMBLE = 20
+MAX_PREAMBLE_ROWS = 20
 Row = Sequence[object]
 
 
-class NotATable(Exception):  # noqa: N818 - it reads as what the file is
+class NotATableError(Exception):  # noqa: N818 - it reads as what the file is
     """A file that cannot be used as a table. The text names the file, the cause and the remedy."""
 
     def __init__(self, file: str, cause: str, remedy: str) -> None:
@@ -30,44 +30,44 @@ class Grid:
     notes: tuple[str, ...] = ()
 
 
-def lay_out(lines: Iterable[Row], file: str) -> Grid:
+def make_grid(lines: Iterable[Row], file: str) -> Grid:
     """The grid of a sheet: empty rows and lines above the header left out, ragged rows made even.
 
     Raises NotATable where there is nothing, or more than MAX_CELLS or MAX_COLUMNS.
     """
-    rows = _bounded(lines, file)
+    rows = _check_bounds(lines, file)
     if not rows:
-        raise NotATable(file, "it holds no rows", "Send a file with a header line and at least one row.")
+        raise NotATableError(file, "it holds no rows", "Send a file with a header line and at least one row.")
     width = Counter(len(row) for row in islice(rows, 200)).most_common(1)[0][0]
-    top = _header_at(rows, width)
-    headless = len(rows) > 1 and _is_values(rows[top])
+    top = _find_header(rows, width)
+    headless = len(rows) > 1 and _holds_values(rows[top])
     width = max(width, len(rows[top]))
-    header = [f"column_{i}" for i in range(1, width + 1)] if headless else [_label(cell) for cell in rows[top]]
+    header = [f"column_{i}" for i in range(1, width + 1)] if headless else [_header_label(cell) for cell in rows[top]]
     header += [""] * (width - len(header))
-    body, notes = _even(rows[top if headless else top + 1 :], width)
+    body, notes = _pad_row(rows[top if headless else top + 1 :], width)
     if headless:
         notes.insert(0, "no header line: columns named column_1 and so on")
     if top:
         notes.insert(0, f"{top} line(s) above the header left out")
-    return _narrowed(header, body, notes)
+    return _drop_empty_columns(header, body, notes)
 
 
-def _bounded(lines: Iterable[Row], file: str) -> list[Row]:
+def _check_bounds(lines: Iterable[Row], file: str) -> list[Row]:
     rows, cells = [], 0
     for line in lines:
-        row = _trimmed(line)
+        row = _trim_line(line)
         if not row:
             continue
         cells += len(row)
         if len(row) > MAX_COLUMNS:
-            raise NotATable(file, f"it has more than {MAX_COLUMNS} columns", "Keep the columns that matter.")
+            raise NotATableError(file, f"it has more than {MAX_COLUMNS} columns", "Keep the columns that matter.")
         if cells > MAX_CELLS:
-            raise NotATable(file, f"it has more than {MAX_CELLS:,} cells", "Send fewer rows or columns, or a summary.")
+            raise NotATableError(file, f"it has more than {MAX_CELLS:,} cells", "Send fewer rows or columns, or a summary.")
         rows.append(row)
     return rows
 
 
-def _trimmed(line: Row) -> Row:
+def _trim_line(line: Row) -> Row:
     """Without the empty cells at its end; nothing for an empty row."""
     end = len(line)
     while end and (line[end - 1] is None or line[end - 1] == "" or not str(line[end - 1]).strip()):
@@ -75,25 +75,25 @@ def _trimmed(line: Row) -> Row:
     return line[:end]
 
 
-def _header_at(rows: list[Row], width: int) -> int:
+def _find_header(rows: list[Row], width: int) -> int:
     """Titles and remarks above a table fill one cell of a line; the header fills more."""
     if width < 2:
         return 0
-    filled = (i for i, row in enumerate(rows[:PREAMBLE]) if sum(bool(_label(cell)) for cell in row) > 1)
+    filled = (i for i, row in enumerate(rows[:MAX_PREAMBLE_ROWS]) if sum(bool(_header_label(cell)) for cell in row) > 1)
     return next(filled, 0)
 
 
-def _is_values(row: Row) -> bool:
+def _holds_values(row: Row) -> bool:
     """Whether a first line holds values and not names: numbers and dates, nothing else."""
-    labels = [_label(cell) for cell in row if _label(cell)]
+    labels = [_header_label(cell) for cell in row if _header_label(cell)]
     return all(read_numbers({label}).values or read_dates({label}).values for label in labels)
 
 
-def _label(cell: object) -> str:
+def _header_label(cell: object) -> str:
     return "" if cell is None else " ".join(str(cell).split())
 
 
-def _even(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
+def _pad_row(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
     """A short row ends in missing cells; what a long row has too much is left out, and said."""
     long = [row for row in rows if len(row) > width]
     even = [[*row[:width], *[None] * (width - len(row))] for row in rows]
@@ -103,7 +103,7 @@ def _even(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
     return [*even], [f"{len(long)} row(s) have more cells than the header, the surplus is left out: {example}"]
 
 
-def _narrowed(header: list[str], rows: list[Row], notes: list[str]) -> Grid:
+def _drop_empty_columns(header: list[str], rows: list[Row], notes: list[str]) -> Grid:
     """Columns without a name and without a value are the trace of a separator at the line's end."""
     kept = [i for i, name in enumerate(header) if name or any(row[i] not in (None, "") for row in rows)]
     if len(kept) < len(header):

@@ -4,40 +4,40 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from analyst.formats.grid import MAX_CELLS, MAX_COLUMNS, Grid, NotATable
+from analyst.formats.grid import MAX_CELLS, MAX_COLUMNS, Grid, NotATableError
 
-REMEDY = "Send a JSON array of objects, or one object per line."
+FORMAT_HINT = "Send a JSON array of objects, or one object per line."
 
 
 def read_records(text: str, file: str) -> Grid:
     """The grid of the objects: one row each, one column per key, in order of first appearance."""
-    records, notes = _records(text, file)
+    records, notes = _find_records(text, file)
     if not records:
-        raise NotATable(file, "it holds no rows", REMEDY)
+        raise NotATableError(file, "it holds no rows", FORMAT_HINT)
     if not all(isinstance(record, dict) for record in records):
-        raise NotATable(file, "not every item is an object", REMEDY)
+        raise NotATableError(file, "not every item is an object", FORMAT_HINT)
     header = tuple(dict.fromkeys(key for record in records for key in record))
     if len(header) > MAX_COLUMNS or len(header) * len(records) > MAX_CELLS:
         cause = f"it has {len(records):,} rows of {len(header):,} columns"
-        raise NotATable(file, cause, f"The limits are {MAX_COLUMNS} columns and {MAX_CELLS:,} cells.")
+        raise NotATableError(file, cause, f"The limits are {MAX_COLUMNS} columns and {MAX_CELLS:,} cells.")
     nested = [key for key in header if any(isinstance(record.get(key), dict | list) for record in records)]
     if nested:
         notes.append(f"nested values are kept as JSON text (json_extract reads them): {', '.join(nested)}")
-    names = tuple(_sound(key) for key in header)
-    return Grid(names, [[_cell(record.get(key)) for key in header] for record in records], tuple(notes))
+    names = tuple(_is_valid_json(key) for key in header)
+    return Grid(names, [[_to_cell(record.get(key)) for key in header] for record in records], tuple(notes))
 
 
-def _records(text: str, file: str) -> tuple[list[Any], list[str]]:
+def _find_records(text: str, file: str) -> tuple[list[Any], list[str]]:
     try:
-        whole = _parse(text)
+        whole = _parse_json(text)
     except (ValueError, RecursionError):
-        return _lines(text, file), []
+        return _parse_lines(text, file), []
     if isinstance(whole, list):
         return whole, []
-    return _inside(whole)
+    return _find_record_list(whole)
 
 
-def _inside(whole: Any) -> tuple[list[Any], list[str]]:
+def _find_record_list(whole: Any) -> tuple[list[Any], list[str]]:
     """The one list of objects in an object, as web APIs answer; else the object itself is the only row."""
     lists = [(k, v) for k, v in whole.items() if isinstance(v, list) and v] if isinstance(whole, dict) else []
     tables = [(key, rows) for key, rows in lists if all(isinstance(row, dict) for row in rows)]
@@ -46,37 +46,37 @@ def _inside(whole: Any) -> tuple[list[Any], list[str]]:
     return [whole], []
 
 
-def _lines(text: str, file: str) -> list[Any]:
+def _parse_lines(text: str, file: str) -> list[Any]:
     records = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            records.append(_parse(line))
+            records.append(_parse_json(line))
         except (ValueError, RecursionError) as error:
-            raise NotATable(file, f"line {number} is not JSON", REMEDY) from error
+            raise NotATableError(file, f"line {number} is not JSON", FORMAT_HINT) from error
     return records
 
 
-def _parse(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     return json.loads(text, parse_constant=lambda _: None)
 
 
-def _cell(value: Any) -> object:
+def _to_cell(value: Any) -> object:
     if isinstance(value, dict | list):
-        return _sound(json.dumps(value, ensure_ascii=False))
-    return _sound(value) if isinstance(value, str) else value
+        return _is_valid_json(json.dumps(value, ensure_ascii=False))
+    return _is_valid_json(value) if isinstance(value, str) else value
 
 
-def _sound(text: str) -> str:
+def _is_valid_json(text: str) -> str:
     """JSON can hold half of a surrogate pair, which nothing else takes."""
     return text.encode(errors="replace").decode()
 
 
 def looks_like_json(text: str, suffix: str) -> bool:
     """By its name, or by its first characters where the name says nothing."""
-    return suffix in {".json", ".jsonl", ".ndjson"} or _starts(text, ('{"', "[{", "[\n", "[\r\n"))
+    return suffix in {".json", ".jsonl", ".ndjson"} or _starts_with_json(text, ('{"', "[{", "[\n", "[\r\n"))
 
 
-def _starts(text: str, openings: Iterable[str]) -> bool:
+def _starts_with_json(text: str, openings: Iterable[str]) -> bool:
     return text[:200].lstrip().startswith(tuple(openings))

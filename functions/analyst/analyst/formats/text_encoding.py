@@ -10,58 +10,58 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-SAMPLE = 200_000
+SAMPLE_BYTES = 200_000
 # What text of other code pages looks like when it is read as cp1252: signs in words, capitals at their end.
-ODD = "[¹³¿¶±¼¾¥£¢¦¤]"
-ODD_IN_WORD = re.compile(rf"[^\W\d_]{ODD}|\b{ODD}[^\W\d_]|[a-z][ŽŠŸ]")
+SUSPICIOUS_CHARS = "[¹³¿¶±¼¾¥£¢¦¤]"
+SUSPICIOUS_IN_WORD = re.compile(rf"[^\W\d_]{SUSPICIOUS_CHARS}|\b{SUSPICIOUS_CHARS}[^\W\d_]|[a-z][ŽŠŸ]")
 # The pages that are left once western text is ruled out.
 CODE_PAGES = ["cp1250", "cp1251", "cp1253", "cp1255", "cp1256", "mac_roman", "koi8_r", "iso8859_2"]
 CODE_PAGES += ["shift_jis", "gb18030", "big5", "euc_jp", "euc_kr"]
 
 
-def decode(raw: bytes) -> tuple[str, str] | None:
+def decode_text(raw: bytes) -> tuple[str, str] | None:
     """The text and the name of its encoding; None for bytes that are no text."""
     for bom, encoding in BOMS:
         if raw.startswith(bom):
-            return _try(raw, encoding)
-    if b"\0" in raw[:SAMPLE]:
-        return _wide(raw)
-    return _try(raw, "utf-8") or _narrow(raw)
+            return _try_decode(raw, encoding)
+    if b"\0" in raw[:SAMPLE_BYTES]:
+        return _decode_utf16(raw)
+    return _try_decode(raw, "utf-8") or _decode_code_page(raw)
 
 
-def _try(raw: bytes, encoding: str) -> tuple[str, str] | None:
+def _try_decode(raw: bytes, encoding: str) -> tuple[str, str] | None:
     try:
         return raw.decode(encoding), encoding.removesuffix("-sig")
     except UnicodeDecodeError:
         return None
 
 
-def _wide(raw: bytes) -> tuple[str, str] | None:
+def _decode_utf16(raw: bytes) -> tuple[str, str] | None:
     """UTF-16 without its mark: in tables nearly every other byte is zero, always on the same side."""
-    sample = raw[: SAMPLE // 2 * 2]
+    sample = raw[: SAMPLE_BYTES // 2 * 2]
     high, low = sample[1::2].count(0), sample[0::2].count(0)
     half = len(sample) // 2
     if high > 0.6 * half and not low:
-        return _try(raw, "utf-16-le")
+        return _try_decode(raw, "utf-16-le")
     if low > 0.6 * half and not high:
-        return _try(raw, "utf-16-be")
+        return _try_decode(raw, "utf-16-be")
     return None
 
 
-def _narrow(raw: bytes) -> tuple[str, str] | None:
+def _decode_code_page(raw: bytes) -> tuple[str, str] | None:
     """One of the 8-bit code pages: cp1252 where that gives plausible western text, else the likeliest."""
-    western = _try(raw, "cp1252")
-    if western and _plausible(western[0][:SAMPLE]):
+    western = _try_decode(raw, "cp1252")
+    if western and _is_plausible(western[0][:SAMPLE_BYTES]):
         return western
     from charset_normalizer import from_bytes
 
-    best = from_bytes(raw[:SAMPLE], cp_isolation=CODE_PAGES).best()
+    best = from_bytes(raw[:SAMPLE_BYTES], cp_isolation=CODE_PAGES).best()
     return (raw.decode(best.encoding, errors="replace"), best.encoding) if best else western
 
 
-def _plausible(text: str) -> bool:
+def _is_plausible(text: str) -> bool:
     """Western words have few accents; Greek or Cyrillic bytes read as cp1252 have hardly anything else."""
     letters = [char for char in text if char.isalpha()]
     accented = sum(char > "\x7f" for char in letters)
     controls = sum(char < " " and char not in "\t\n\r\f" for char in text)
-    return accented <= 0.4 * len(letters) and not controls and not ODD_IN_WORD.search(text)
+    return accented <= 0.4 * len(letters) and not controls and not SUSPICIOUS_IN_WORD.search(text)

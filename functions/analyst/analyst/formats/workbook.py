@@ -6,11 +6,11 @@ from pathlib import Path
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile, ZipFile
 
-from analyst.formats.grid import Grid, NotATable, Row, lay_out
+from analyst.formats.grid import Grid, NotATableError, Row, make_grid
 
 # Unpacked size; a workbook within MAX_CELLS stays far below it.
-MAX_UNPACKED = 400_000_000
-REMEDY = "Open it in a spreadsheet program and save it again as .xlsx, or as CSV."
+MAX_UNPACKED_BYTES = 400_000_000
+FORMAT_HINT = "Open it in a spreadsheet program and save it again as .xlsx, or as CSV."
 
 
 def read_sheets(path: Path) -> dict[str, Grid]:
@@ -23,12 +23,12 @@ def read_sheets(path: Path) -> dict[str, Grid]:
     try:
         book = load_workbook(path, read_only=True, data_only=True)
     except (InvalidFileException, BadZipFile, ParseError, KeyError, ValueError, TypeError, OSError) as error:
-        raise NotATable(path.name, "the workbook is damaged", REMEDY) from error
+        raise NotATableError(path.name, "the workbook is damaged", FORMAT_HINT) from error
     try:
         sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-        return {sheet.title: grid for sheet in sheets if (grid := _grid(sheet, path.name))}
+        return {sheet.title: grid for sheet in sheets if (grid := _read_grid(sheet, path.name))}
     except (BadZipFile, ParseError, KeyError, ValueError, TypeError) as error:
-        raise NotATable(path.name, "one of its sheets is damaged", REMEDY) from error
+        raise NotATableError(path.name, "one of its sheets is damaged", FORMAT_HINT) from error
     finally:
         book.close()
 
@@ -39,37 +39,37 @@ def _check_size(path: Path) -> None:
             names = set(archive.namelist())
             size = sum(entry.file_size for entry in archive.infolist())
     except BadZipFile as error:
-        raise NotATable(path.name, "the workbook is damaged", REMEDY) from error
+        raise NotATableError(path.name, "the workbook is damaged", FORMAT_HINT) from error
     if "[Content_Types].xml" not in names or not any(name.startswith("xl/") for name in names):
-        raise NotATable(path.name, "it is an archive, not a workbook", "Unpack it and send the files in it.")
-    if size > MAX_UNPACKED:
+        raise NotATableError(path.name, "it is an archive, not a workbook", "Unpack it and send the files in it.")
+    if size > MAX_UNPACKED_BYTES:
         cause = f"it unpacks to {size // 1_000_000} MB"
-        raise NotATable(path.name, cause, "Send fewer rows, or the one sheet that matters as CSV.")
+        raise NotATableError(path.name, cause, "Send fewer rows, or the one sheet that matters as CSV.")
 
 
-def _grid(sheet: object, file: str) -> Grid | None:
-    rows = _rows(sheet)
+def _read_grid(sheet: object, file: str) -> Grid | None:
+    rows = _read_rows(sheet)
     first = next(rows, None)
     if first is None:
         return None
-    return lay_out(_chain(first, rows), file)
+    return make_grid(_prepend(first, rows), file)
 
 
-def _chain(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
+def _prepend(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
     yield first
     yield from rest
 
 
-def _rows(sheet: object) -> Iterator[Row]:
+def _read_rows(sheet: object) -> Iterator[Row]:
     """Rows with a value; the size that the file declares is ignored, some programs write a wrong one."""
     sheet.reset_dimensions()  # type: ignore[attr-defined]
     for row in sheet.iter_rows(values_only=True):  # type: ignore[attr-defined]
-        cells = [_plain(cell) for cell in row]
+        cells = [_to_cell(cell) for cell in row]
         if any(cell is not None for cell in cells):
             yield cells
 
 
-def _plain(cell: object) -> object:
+def _to_cell(cell: object) -> object:
     """Dates as ISO text, as tables hold them."""
     match cell:
         case datetime() if cell.time() == time():

@@ -13,13 +13,13 @@ from typing import Any
 MAX_VALUES = 5_000_000
 
 
-class _Values:
+class _ValueCollector:
     """Collects the numbers of a group."""
 
     def __init__(self) -> None:
         self.values = array("d")
 
-    def keep(self, value: object) -> None:
+    def add(self, value: object) -> None:
         if value is None:
             return
         if not isinstance(value, int | float):
@@ -29,15 +29,15 @@ class _Values:
         self.values.append(value)
 
 
-class Median(_Values):
+class Median(_ValueCollector):
     def step(self, value: object) -> None:
-        self.keep(value)
+        self.add(value)
 
     def finalize(self) -> float | None:
         return statistics.median(self.values) if self.values else None
 
 
-class Quantile(_Values):
+class Quantile(_ValueCollector):
     """Linear between the two nearest values, as spreadsheets and numpy have it."""
 
     at = 0.5
@@ -46,7 +46,7 @@ class Quantile(_Values):
         if not 0 <= at <= 1:
             raise ValueError("a quantile lies between 0 and 1")
         self.at = at
-        self.keep(value)
+        self.add(value)
 
     def finalize(self) -> float | None:
         if not self.values:
@@ -80,7 +80,7 @@ class Variance:
         return self.squares / (self.count - 1) if self.count > 1 else None
 
 
-class Deviation(Variance):
+class StandardDeviation(Variance):
     def finalize(self) -> float | None:
         variance = super().finalize()
         return None if variance is None else math.sqrt(variance)
@@ -105,20 +105,20 @@ class Correlation:
         return max(-1.0, min(1.0, self.products / spread)) if spread else None
 
 
-NAMES = "median(x), quantile(x, 0 to 1), percentile(x, 0 to 100), stddev(x), variance(x), corr(x, y)"
+AGGREGATE_NAMES = "median(x), quantile(x, 0 to 1), percentile(x, 0 to 100), stddev(x), variance(x), corr(x, y)"
 
 
 # Under the names that other databases give them too; with the number of arguments.
-FUNCTIONS: tuple[tuple[str, int, Any], ...] = (
+AGGREGATES: tuple[tuple[str, int, Any], ...] = (
     ("median", 1, Median),
     ("quantile", 2, Quantile),
     ("percentile", 2, Percentile),
     ("corr", 2, Correlation),
-    *((name, 1, Deviation) for name in ("stddev", "stdev", "stddev_samp")),
+    *((name, 1, StandardDeviation) for name in ("stddev", "stdev", "stddev_samp")),
     *((name, 1, Variance) for name in ("variance", "var_samp")),
 )
 
 
 def add_aggregates(connection: sqlite3.Connection) -> None:
-    for name, arguments, aggregate in FUNCTIONS:
+    for name, arguments, aggregate in AGGREGATES:
         connection.create_aggregate(name, arguments, aggregate)

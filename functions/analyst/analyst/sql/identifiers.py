@@ -5,27 +5,27 @@ import unicodedata
 from collections.abc import Iterable
 
 # The words that SQLite refuses as a bare column name (tried one by one on SQLite 3.40).
-WORDS = """add all alter and as autoincrement between case cast check collate commit constraint create
+SQL_KEYWORDS = """add all alter and as autoincrement between case cast check collate commit constraint create
 current_date current_time current_timestamp default deferrable delete distinct drop else escape except exists
 foreign from group having in index insert intersect into is isnull join limit not nothing notnull null on or
 order primary raise references returning select set table then to transaction union unique update using values
 when where"""
-RESERVED = frozenset(WORDS.split())
-LENGTH = 60
+RESERVED_NAMES = frozenset(SQL_KEYWORDS.split())
+MAX_IDENTIFIER_CHARS = 60
 
 
 def identifier(text: str, otherwise: str) -> str:
     """`text` as an unquoted SQL name; letters of every script stay. `otherwise` where nothing is left."""
     plain = unicodedata.normalize("NFKC", text)
-    name = re.sub(r"\W+", "_", plain).strip("_")[:LENGTH].rstrip("_")
+    name = re.sub(r"\W+", "_", plain).strip("_")[:MAX_IDENTIFIER_CHARS].rstrip("_")
     if not name:
         return otherwise
     if name[0].isdigit():
         name = f"n{name}"
-    return f"{name}_" if name.lower() in RESERVED or name.lower().startswith("sqlite_") else name
+    return f"{name}_" if name.lower() in RESERVED_NAMES or name.lower().startswith("sqlite_") else name
 
 
-def distinct(names: Iterable[str]) -> tuple[str, ...]:
+def make_distinct(names: Iterable[str]) -> tuple[str, ...]:
     """The names with `_2`, `_3` … behind those that came before; SQL does not see upper and lower case."""
     taken: set[str] = set()
     result = []

@@ -8,17 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from analyst.formats.cells import Cell
-from analyst.formatting import markdown_table, spell
-from analyst.sql.aggregates import NAMES
+from analyst.formatting import markdown_table, format_value
+from analyst.sql.aggregates import AGGREGATE_NAMES
 from analyst.sql.sandbox import open_sandbox
 from analyst.table import Table
 
-SECONDS = 10.0
+QUERY_TIMEOUT_SECONDS = 10.0
 MAX_ROWS = 50_000
 MAX_CHARACTERS = 20_000_000
-SHOWN_ROWS = 100
-SHOWN_CHARACTERS = 8_000
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+MAX_SHOWN_ROWS = 100
+MAX_SHOWN_CHARACTERS = 8_000
+FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
 
 class QueryError(Exception):
@@ -26,7 +26,7 @@ class QueryError(Exception):
 
 
 @dataclass(frozen=True)
-class Result:
+class QueryResult:
     """`columns` as the query names them; `complete` is false where the query had more rows than were kept."""
 
     columns: tuple[str, ...]
@@ -34,7 +34,7 @@ class Result:
     complete: bool = True
 
 
-def run_query(tables: Sequence[Table], sql: str, seconds: float = SECONDS, max_rows: int = MAX_ROWS) -> Result:
+def run_query(tables: Sequence[Table], sql: str, seconds: float = QUERY_TIMEOUT_SECONDS, max_rows: int = MAX_ROWS) -> QueryResult:
     """The result of one SELECT, at most `max_rows` of it. Raises QueryError."""
     try:
         with closing(open_sandbox(tables, seconds)) as connection, closing(connection.execute(sql)) as cursor:
@@ -42,9 +42,9 @@ def run_query(tables: Sequence[Table], sql: str, seconds: float = SECONDS, max_r
                 raise QueryError("There is no query in the SQL. Write one SELECT statement.")
             columns = tuple(name for name, *_ in cursor.description)
             rows, complete = _fetch(cursor, max_rows)
-            return Result(columns, rows, complete)
+            return QueryResult(columns, rows, complete)
     except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError, OverflowError) as error:
-        raise QueryError(_explain(error, tables, seconds)) from error
+        raise QueryError(_explain_error(error, tables, seconds)) from error
 
 
 def _fetch(cursor: sqlite3.Cursor, max_rows: int) -> tuple[tuple[tuple[Cell, ...], ...], bool]:
@@ -55,11 +55,11 @@ def _fetch(cursor: sqlite3.Cursor, max_rows: int) -> tuple[tuple[tuple[Cell, ...
         characters += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
         if len(rows) == max_rows or characters > MAX_CHARACTERS:
             return tuple(rows), False
-        rows.append(tuple(spell(cell) if isinstance(cell, bytes) else cell for cell in row))
+        rows.append(tuple(format_value(cell) if isinstance(cell, bytes) else cell for cell in row))
     return tuple(rows), True
 
 
-def _explain(error: Exception, tables: Iterable[Table], seconds: float) -> str:
+def _explain_error(error: Exception, tables: Iterable[Table], seconds: float) -> str:
     """SQLite's message and what it lacks: names to choose from, the rule that was broken, the limit that was met."""
     text = str(error).rstrip(".")
     refused = ("not authorized", "authorization denied", "prohibited", "readonly")
@@ -70,28 +70,28 @@ def _explain(error: Exception, tables: Iterable[Table], seconds: float) -> str:
     if isinstance(error, MemoryError) or "too big" in text or "out of memory" in text:
         return "The query needs more memory than it may have. Filter or aggregate earlier."
     if "user-defined" in text:
-        return f"{NAMES} take numbers, and quantiles between 0 and 1. Check the column's type."
+        return f"{AGGREGATE_NAMES} take numbers, and quantiles between 0 and 1. Check the column's type."
     if text.startswith("no such function"):
-        return f"{text}. Beside SQLite's own functions there are {NAMES}."
+        return f"{text}. Beside SQLite's own functions there are {AGGREGATE_NAMES}."
     if "no such column" in text or "no such table" in text or "ambiguous" in text:
-        return f"{text}. {_names(tables)}"
+        return f"{text}. {_table_names(tables)}"
     if "one statement" in text:
         return "Send one SELECT statement at a time."
     return f"SQL error: {text}. The dialect is SQLite's."
 
 
-def _names(tables: Iterable[Table]) -> str:
+def _table_names(tables: Iterable[Table]) -> str:
     listed = [f"Columns of {table.name}: {', '.join(column.name for column in table.columns)}." for table in tables]
     return " ".join(listed) or "There are no tables."
 
 
-def as_markdown(result: Result) -> str:
+def as_markdown(result: QueryResult) -> str:
     """The first rows as a Markdown table, and how many there are."""
     if not result.rows:
         return f"No rows. Columns: {', '.join(result.columns)}."
-    shown = list(result.rows[:SHOWN_ROWS])
+    shown = list(result.rows[:MAX_SHOWN_ROWS])
     table = markdown_table(result.columns, shown)
-    while len(table) > SHOWN_CHARACTERS and len(shown) > 1:
+    while len(table) > MAX_SHOWN_CHARACTERS and len(shown) > 1:
         del shown[len(shown) // 2 :]
         table = markdown_table(result.columns, shown)
     count = f"{len(result.rows):,}" if result.complete else f"more than {len(result.rows):,}"
@@ -99,18 +99,18 @@ def as_markdown(result: Result) -> str:
     return f"{count} row{'' if count == '1' else 's'}.{left}\n\n{table}"
 
 
-def as_csv(result: Result) -> bytes:
+def as_csv(result: QueryResult) -> bytes:
     """The result as CSV in UTF-8, marked as such where spreadsheet programs would read other letters.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay as they are.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(map(_inert, result.columns))
-    writer.writerows([_inert(cell) for cell in row] for row in result.rows)
+    writer.writerow(map(_disarm_formula, result.columns))
+    writer.writerows([_disarm_formula(cell) for cell in row] for row in result.rows)
     whole = text.getvalue()
     return whole.encode("ascii" if whole.isascii() else "utf-8-sig")
 
 
-def _inert(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+def _disarm_formula(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_START) else cell

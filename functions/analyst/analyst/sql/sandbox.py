@@ -8,9 +8,9 @@ from analyst.formats.cells import Type
 from analyst.sql.aggregates import add_aggregates
 from analyst.table import Table
 
-ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+ALLOWED_ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
 # Functions that load code, reach files in some builds, or only make large or random values.
-FORBIDDEN = frozenset(
+FORBIDDEN_FUNCTIONS = frozenset(
     {
         "load_extension",
         "readfile",
@@ -23,7 +23,7 @@ FORBIDDEN = frozenset(
         "sqlite_log",
     }
 )
-LIMITS = {
+SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 1_000_000,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 20_000,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
@@ -35,9 +35,9 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 # For all of SQLite in this process, tables included: it is SQLite that has to give in, not the function.
-MEMORY = 256 * 1024**2
-OPCODES_BETWEEN_LOOKS = 20_000
-AFFINITY: dict[Type, str] = {"integer": "INTEGER", "real": "REAL", "boolean": "INTEGER", "date": "TEXT", "text": "TEXT"}
+MAX_MEMORY_BYTES = 256 * 1024**2
+OPCODES_PER_TIME_CHECK = 20_000
+COLUMN_AFFINITY: dict[Type, str] = {"integer": "INTEGER", "real": "REAL", "boolean": "INTEGER", "date": "TEXT", "text": "TEXT"}
 
 
 def open_sandbox(tables: Iterable[Table], seconds: float) -> sqlite3.Connection:
@@ -45,21 +45,21 @@ def open_sandbox(tables: Iterable[Table], seconds: float) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute(f"PRAGMA hard_heap_limit = {MEMORY}")
+        connection.execute(f"PRAGMA hard_heap_limit = {MAX_MEMORY_BYTES}")
         for table in tables:
-            _load(connection, table)
+            _load_table(connection, table)
         add_aggregates(connection)
         # SQLite sets these up by declaring a table at first use, which the authorizer would refuse.
         connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").fetchall()
-        _lock(connection, time.monotonic() + seconds)
+        _restrict(connection, time.monotonic() + seconds)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _load(connection: sqlite3.Connection, table: Table) -> None:
-    columns = ", ".join(f'"{column.name}" {AFFINITY[column.type]}' for column in table.columns)
+def _load_table(connection: sqlite3.Connection, table: Table) -> None:
+    columns = ", ".join(f'"{column.name}" {COLUMN_AFFINITY[column.type]}' for column in table.columns)
     connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
     marks = ", ".join("?" * len(table.columns))
     connection.execute("BEGIN")
@@ -67,7 +67,7 @@ def _load(connection: sqlite3.Connection, table: Table) -> None:
     connection.execute("COMMIT")
 
 
-def _lock(connection: sqlite3.Connection, end: float) -> None:
+def _restrict(connection: sqlite3.Connection, end: float) -> None:
     """The order matters: once the authorizer is there, no PRAGMA passes."""
     connection.execute("PRAGMA query_only = ON")
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
@@ -75,15 +75,15 @@ def _lock(connection: sqlite3.Connection, end: float) -> None:
     # Without these a mistyped "column" in double quotes is taken for a text, and the answer is wrong.
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, False)
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DDL, False)
-    for limit, value in LIMITS.items():
+    for limit, value in SQLITE_LIMITS.items():
         connection.setlimit(limit, value)
     connection.set_authorizer(_authorize)
-    connection.set_progress_handler(lambda: time.monotonic() > end, OPCODES_BETWEEN_LOOKS)
+    connection.set_progress_handler(lambda: time.monotonic() > end, OPCODES_PER_TIME_CHECK)
 
 
 def _authorize(action: int, _first: str | None, second: str | None, *_: str | None) -> int:
     """For SQLITE_FUNCTION the second argument is the function's name."""
-    if action not in ALLOWED:
+    if action not in ALLOWED_ACTIONS:
         return sqlite3.SQLITE_DENY
-    forbidden = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FORBIDDEN
+    forbidden = action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FORBIDDEN_FUNCTIONS
     return sqlite3.SQLITE_DENY if forbidden else sqlite3.SQLITE_OK

@@ -12,33 +12,33 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agentfn.models import Call, Prompt, Reply
-from librarian.demo.conversation import Answered, Story
-from librarian.demo.extracts import best, extracts, opening
-from librarian.demo.question import Asked, asked
+from librarian.demo.conversation import CompletedCall, Conversation
+from librarian.demo.extracts import best_extracts, split_extracts, leading_extracts
+from librarian.demo.question import Question, classify_question
 from librarian.packet import NO_FILES
-from librarian.summaries import DIGESTS, PART
+from librarian.summaries import DIGESTS_HEADER, PART_HEADER
 
 logger = logging.getLogger("agentfn.demo")
 
-NOTICE = (
+DEMO_NOTICE = (
     "This was done by the demo model: a few rules, not a language model. It picks sentences out of the documents and "
     "understands nothing."
 )
-REMEDY = (
+MODEL_HINT = (
     "For a real librarian, set AGENT_MODEL (such as anthropic/claude-sonnet-4-5, with the key in AGENT_MODEL_API_KEY, "
     "or a bedrock/ model, which needs no key)."
 )
-WANTED = "Please attach the documents: PDF, .docx, HTML, Markdown or plain text."
-NOTHING = "Nothing in the packet shares a word with the question."
-MOST_READ = 3
+NO_DOCUMENT_QUESTION = "Please attach the documents: PDF, .docx, HTML, Markdown or plain text."
+NO_MATCH_ANSWER = "Nothing in the packet shares a word with the question."
+MAX_READS = 3
 # A passage as `search` shows it; a document alone is not named.
-PASSAGE = re.compile(
+PASSAGE_LINE = re.compile(
     r'^\d+\. (?:(?P<document>.+?), )??(?:Item [\w.-]+, |"[^"]*", )?(?:pp?\.|§§?) (?P<pages>\d+(?:–\d+)?)'  # noqa: RUF001
     r"(?: \(.*?\))?, score ",
     re.MULTILINE,
 )
 # A tool and its arguments.
-type Step = tuple[str, dict[str, Any]]
+type ToolStep = tuple[str, dict[str, Any]]
 
 
 class DemoModel:
@@ -50,26 +50,26 @@ class DemoModel:
         self._pause = pause
         self._announced = False
 
-    async def ask(self, prompt: Prompt) -> Reply:
+    async def ask(self, request: Prompt) -> Reply:
         if not self._announced:
             self._announced = True
-            logger.warning("the demo model answers: rules, not a language model. %s", REMEDY)
+            logger.warning("the demo model answers: rules, not a language model. %s", MODEL_HINT)
         await asyncio.sleep(self._pause)
-        return _inner(prompt) or reply(Story.of(prompt))
+        return _nested_response(request) or next_response(Conversation.from_request(request))
 
 
-def reply(story: Story) -> Reply:
+def next_response(conversation: Conversation) -> Reply:
     """The next step of the work: what has been answered decides."""
-    wanted = asked(story.question)
-    for steps, progress in _stages(story, wanted):
-        if left := _open(story, steps):
-            return _calls(story, left, progress)
-        if errors := [answer.error for name, given in steps if (answer := story.result(name, given)) and answer.error]:
-            return _ask(story, errors)
-    return Reply(f"{_answer(story, wanted)}\n\n{NOTICE} {REMEDY}")
+    wanted = classify_question(conversation.question)
+    for steps, progress in _plan_stages(conversation, wanted):
+        if left := _pending_steps(conversation, steps):
+            return _call_tools(conversation, left, progress)
+        if errors := [answer.error for name, given in steps if (answer := conversation.call_with(name, given)) and answer.error]:
+            return _ask_user(conversation, errors)
+    return Reply(f"{_final_answer(conversation, wanted)}\n\n{DEMO_NOTICE} {MODEL_HINT}")
 
 
-def _stages(story: Story, wanted: Asked) -> Iterable[tuple[list[Step], str]]:
+def _plan_stages(story: Conversation, wanted: Question) -> Iterable[tuple[list[ToolStep], str]]:
     """Each stage's calls depend on the answers of the stage before."""
     yield [("list_items", {})], "Looking at the documents."
     match wanted.kind:
@@ -83,62 +83,62 @@ def _stages(story: Story, wanted: Asked) -> Iterable[tuple[list[Step], str]]:
             yield [("read", {"item": wanted.item})], f"Reading item {wanted.item}."
         case "question":
             yield [("search", {"query": story.question})], "Searching."
-            yield [("read", given) for given in _places(story)], ""
+            yield [("read", given) for given in _passages_to_read(story)], ""
 
 
-def _places(story: Story) -> list[dict[str, Any]]:
+def _passages_to_read(story: Conversation) -> list[dict[str, Any]]:
     """Where the best passages are."""
-    found = [match.groupdict() for answer in story.results("search") for match in PASSAGE.finditer(answer.text)]
+    found = [match.groupdict() for answer in story.calls_of("search") for match in PASSAGE_LINE.finditer(answer.text)]
     places = [{name: value for name, value in place.items() if value} for place in found]
-    return [place for number, place in enumerate(places) if place not in places[:number]][:MOST_READ]
+    return [place for number, place in enumerate(places) if place not in places[:number]][:MAX_READS]
 
 
-def _answer(story: Story, wanted: Asked) -> str:
+def _final_answer(story: Conversation, wanted: Question) -> str:
     match wanted.kind:
         case "report" | "summary" | "find" | "items":
             tool = {"report": "report", "summary": "summarise", "find": "find_text", "items": "list_items"}[wanted.kind]
-            return "\n\n".join(_told(answer) for answer in story.results(tool))
-    found = [one for answer in story.results("read") for one in extracts(_told(answer))]
+            return "\n\n".join(_strip_paging(answer) for answer in story.calls_of(tool))
+    found = [one for answer in story.calls_of("read") for one in split_extracts(_strip_paging(answer))]
     if wanted.kind == "item":
-        return "\n".join(f"- {one}" for one in opening(found))
-    return "\n\n".join(map(str, best(story.question, found))) or NOTHING
+        return "\n".join(f"- {one}" for one in leading_extracts(found))
+    return "\n\n".join(map(str, best_extracts(story.question, found))) or NO_MATCH_ANSWER
 
 
-def _told(answer: Answered) -> str:
+def _strip_paging(answer: CompletedCall) -> str:
     """The result without the words for models at its end."""
     return re.sub(r'\n\{"has_more": .*\}\s*$', "", answer.text)
 
 
-def _inner(prompt: Prompt) -> Reply | None:
+def _nested_response(prompt: Prompt) -> Reply | None:
     """The answer in an inner loop of `summarise` or `report`, None where this is none."""
     asking = next((turn.text for turn in prompt.turns if turn.role == "user"), "")
-    for sign, most in ((PART, 4), (DIGESTS, 0)):
+    for sign, most in ((PART_HEADER, 4), (DIGESTS_HEADER, 0)):
         _, found, text = asking.partition(f"{sign}\n\n")
         if found:
-            return Reply("\n".join(f"- {one}" for one in opening(extracts(text), most)) if most else _firsts(text))
+            return Reply("\n".join(f"- {one}" for one in leading_extracts(split_extracts(text), most)) if most else _first_lines(text))
     return None
 
 
-def _firsts(digests: str) -> str:
+def _first_lines(digests: str) -> str:
     """The first line of each digest."""
     bodies = re.split(r"^\[.+\]$", digests, flags=re.MULTILINE)
     return "\n".join(line for body in bodies for line in body.strip().splitlines()[:1])
 
 
-def _open(story: Story, steps: Sequence[Step]) -> list[Step]:
+def _pending_steps(story: Conversation, steps: Sequence[ToolStep]) -> list[ToolStep]:
     """Those of the steps that can be taken and have no answer yet."""
-    return [(name, given) for name, given in steps if name in story.tools and not story.result(name, given)]
+    return [(name, given) for name, given in steps if name in story.tool_names and not story.call_with(name, given)]
 
 
-def _calls(story: Story, steps: Sequence[Step], progress: str = "") -> Reply:
-    told = [("report_progress", {"text": progress})] if progress and "report_progress" in story.tools else []
-    calls = enumerate([*told, *steps], story.made + 1)
+def _call_tools(story: Conversation, steps: Sequence[ToolStep], progress: str = "") -> Reply:
+    told = [("report_progress", {"text": progress})] if progress and "report_progress" in story.tool_names else []
+    calls = enumerate([*told, *steps], story.call_count + 1)
     made = tuple(Call(f"demo_{number}", name, json.dumps(given)) for number, (name, given) in calls)
     return Reply(calls=made, finish="tool_calls")
 
 
-def _ask(story: Story, reasons: Sequence[str]) -> Reply:
-    question = WANTED if NO_FILES in reasons else " ".join(dict.fromkeys(reasons))
-    if "ask_user" in story.tools:
-        return _calls(story, [("ask_user", {"question": question})])
-    return Reply(f"{question} {NOTICE}")
+def _ask_user(story: Conversation, reasons: Sequence[str]) -> Reply:
+    question = NO_DOCUMENT_QUESTION if NO_FILES in reasons else " ".join(dict.fromkeys(reasons))
+    if "ask_user" in story.tool_names:
+        return _call_tools(story, [("ask_user", {"question": question})])
+    return Reply(f"{question} {DEMO_NOTICE}")

@@ -4,23 +4,23 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from librarian.ranked_search import scores, terms
-from librarian.text import flat, shortened
+from librarian.ranked_search import bm25_scores, search_terms
+from librarian.text import flatten_lines, shorten
 
-MARKER = re.compile(r"^\[([^\]\n]+)\]$", re.MULTILINE)
-SENTENCE = re.compile(r"(?<=[.!?])[\"\u201d)]?\s+(?=[\"\u201c(]?[A-Z0-9])")
+CITATION_LINE = re.compile(r"^\[([^\]\n]+)\]$", re.MULTILINE)
+SENTENCE_BREAK = re.compile(r"(?<=[.!?])[\"\u201d)]?\s+(?=[\"\u201c(]?[A-Z0-9])")
 # What ends in a full stop and no sentence: an initial, a title, "No. 5".
-ABBREVIATED = re.compile(r"(?:\b[A-Z]|(?:^|\s)\d{1,2}|\b(?:No|Mr|Mrs|Ms|Dr|St|Sec|Art|vs|pp?))\.$")
-COLUMNS = re.compile(r"\S {3}\S| \| ")
+ABBREVIATION = re.compile(r"(?:\b[A-Z]|(?:^|\s)\d{1,2}|\b(?:No|Mr|Mrs|Ms|Dr|St|Sec|Art|vs|pp?))\.$")
+COLUMN_GAP = re.compile(r"\S {3}\S| \| ")
 # A short first line before a line that begins like a sentence.
-HEADING = re.compile(r"(?<=\n\n)([^\n]{3,60}[^\n.,;:?!])\n(?=[A-Z])(?![^\n]* {3})")
+HEADING_LINE = re.compile(r"(?<=\n\n)([^\n]{3,60}[^\n.,;:?!])\n(?=[A-Z])(?![^\n]* {3})")
 FIGURE = re.compile(r"\d")
-AMOUNT = re.compile(
+AMOUNT_QUESTION = re.compile(
     r"\b(?:how (?:much|many|high|long|often|large)|what (?:is|was|are|were)|when|total|cost|until)\b", re.IGNORECASE
 )
-ENDS = (".", "!", "?", '"', "\u201d")
-FEWEST_WORDS = 5
-LONGEST = 500
+SENTENCE_ENDS = (".", "!", "?", '"', "\u201d")
+MIN_SENTENCE_WORDS = 5
+MAX_EXTRACT_CHARS = 500
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,25 @@ class Extract:
         return f"{self.text} ({self.cited})"
 
 
-def extracts(text: str) -> list[Extract]:
+def split_extracts(text: str) -> list[Extract]:
     """The sentences and table rows of a text that has its citations in brackets, as `read` gives it."""
-    heads = list(MARKER.finditer(text))
+    heads = list(CITATION_LINE.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
     return [
-        Extract(shortened(sentence, LONGEST), head[1])
+        Extract(shorten(sentence, MAX_EXTRACT_CHARS), head[1])
         for head, end in zip(heads, ends, strict=True)
         for sentence in _sentences(text[head.end() : end])
     ]
 
 
-def best(question: str, found: Sequence[Extract], most: int = 2) -> list[Extract]:
+def best_extracts(question: str, found: Sequence[Extract], most: int = 2) -> list[Extract]:
     """Those that fit the question best; a second only where it is nearly as good."""
     different = list({one.text: one for one in found}.values())
-    wants_figure = bool(AMOUNT.search(question))
-    weights = scores(question, [one.text for one in different])
-    shares = [len(set(terms(question)) & set(terms(one.text))) for one in different]
+    wants_figure = bool(AMOUNT_QUESTION.search(question))
+    weights = bm25_scores(question, [one.text for one in different])
+    shares = [len(set(search_terms(question)) & set(search_terms(one.text))) for one in different]
     weights = [
-        weight * (1 + 0.15 * share) * (1.25 if wants_figure and FIGURE.search(one.text) else 1) * _worth(one.text)
+        weight * (1 + 0.15 * share) * (1.25 if wants_figure and FIGURE.search(one.text) else 1) * _sentence_weight(one.text)
         for weight, share, one in zip(weights, shares, different, strict=True)
     ]
     order = sorted(range(len(different)), key=lambda place: -weights[place])
@@ -58,14 +58,14 @@ def best(question: str, found: Sequence[Extract], most: int = 2) -> list[Extract
     return [different[place] for place in chosen]
 
 
-def _worth(text: str) -> float:
+def _sentence_weight(text: str) -> float:
     """Headings say little, though they have the question's words."""
-    return 1.0 if text.endswith(ENDS) or ", " in text else 0.4
+    return 1.0 if text.endswith(SENTENCE_ENDS) or ", " in text else 0.4
 
 
-def opening(found: Sequence[Extract], most: int = 4) -> list[Extract]:
+def leading_extracts(found: Sequence[Extract], most: int = 4) -> list[Extract]:
     """The first sentences of each page, then those with figures, in the order of the text."""
-    prose = [one for one in found if one.text.endswith(ENDS) and len(one.text.split()) >= FEWEST_WORDS] or list(found)
+    prose = [one for one in found if one.text.endswith(SENTENCE_ENDS) and len(one.text.split()) >= MIN_SENTENCE_WORDS] or list(found)
     firsts = list({one.cited: one for one in reversed(prose)}.values())[::-1]
     figures = [one for one in prose if re.search(r"[$\u20ac\u00a3]\s?\d|\d+ percent|\d%", one.text)]
     chosen = [*firsts[: most // 2], *figures, *firsts, *prose]
@@ -74,21 +74,21 @@ def opening(found: Sequence[Extract], most: int = 4) -> list[Extract]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    for paragraph in re.split(r"\n\s*\n", HEADING.sub(r"\1\n\n", text)):
+    for paragraph in re.split(r"\n\s*\n", HEADING_LINE.sub(r"\1\n\n", text)):
         lines = paragraph.strip().split("\n")
-        head = lines[0] if COLUMNS.search(lines[0]) else ""
+        head = lines[0] if COLUMN_GAP.search(lines[0]) else ""
         prose: list[str] = []
         for line in lines:
-            if COLUMNS.search(line) or line.startswith("- "):
-                yield from _split(prose)
+            if COLUMN_GAP.search(line) or line.startswith("- "):
+                yield from _split_sentences(prose)
                 prose = []
-                yield _row(line, head)
+                yield _format_row(line, head)
             else:
                 prose.append(line)
-        yield from _split(prose)
+        yield from _split_sentences(prose)
 
 
-def _row(line: str, head: str) -> str:
+def _format_row(line: str, head: str) -> str:
     """A row with the names of its columns, where it is one of a table with a first row."""
     cells, names = (re.split(r" {3,}| \| ", part.strip()) for part in (line, head))
     if not head or line == head or len(cells) != len(names):
@@ -96,11 +96,11 @@ def _row(line: str, head: str) -> str:
     return f"{cells[0]}: " + ", ".join(f"{name} {cell}" for name, cell in zip(names[1:], cells[1:], strict=True))
 
 
-def _split(lines: Sequence[str]) -> Iterator[str]:
+def _split_sentences(lines: Sequence[str]) -> Iterator[str]:
     held = ""
-    for piece in SENTENCE.split(flat("\n".join(lines))):
+    for piece in SENTENCE_BREAK.split(flatten_lines("\n".join(lines))):
         held = f"{held} {piece}".strip()
-        if not ABBREVIATED.search(held):
+        if not ABBREVIATION.search(held):
             if len(held.split()) > 1:
                 yield held
             held = ""

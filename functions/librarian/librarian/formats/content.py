@@ -5,11 +5,11 @@ from typing import Literal
 
 Unit = Literal["p.", "§"]
 Origin = Literal["bookmarks", "headings", "whole document"]
-PLURAL: dict[Unit, str] = {"p.": "pp.", "§": "§§"}
-COUNTED: dict[Unit, tuple[str, str]] = {"p.": ("page", "pages"), "§": ("section", "sections")}
+UNIT_PLURALS: dict[Unit, str] = {"p.": "pp.", "§": "§§"}
+UNIT_NAMES: dict[Unit, tuple[str, str]] = {"p.": ("page", "pages"), "§": ("section", "sections")}
 
 
-class Unreadable(Exception):  # noqa: N818 - a statement about a file
+class UnreadableFileError(Exception):  # noqa: N818 - a statement about a file
     """A file that the librarian cannot read: why, and what to send instead."""
 
     def __init__(self, cause: str, remedy: str) -> None:
@@ -25,7 +25,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Mark:
+class Heading:
     """Where an item begins. `at_top` says that nothing of an earlier item stands above it in that part."""
 
     title: str
@@ -41,8 +41,8 @@ class Content:
     format: str
     unit: Unit
     parts: tuple[Part, ...]
-    marks: tuple[Mark, ...] = ()
-    origin: Origin = "whole document"
+    headings: tuple[Heading, ...] = ()
+    item_source: Origin = "whole document"
     confidence: float = 0.2
     notes: tuple[str, ...] = ()
 
@@ -51,12 +51,12 @@ class Content:
         return sum(len(part.text) for part in self.parts)
 
     @property
-    def extent(self) -> str:
+    def extent_text(self) -> str:
         """As "32 pages"."""
         count = len(self.parts)
-        return f"{count} {COUNTED[self.unit][count != 1]}"
+        return f"{count} {UNIT_NAMES[self.unit][count != 1]}"
 
 
-def span(unit: Unit, first: int, last: int) -> str:
+def format_range(unit: Unit, first: int, last: int) -> str:
     """As "p. 3", "pp. 12-14" or "§ 2"."""
-    return f"{unit} {first}" if first == last else f"{PLURAL[unit]} {first}–{last}"  # noqa: RUF001 - a range's dash
+    return f"{unit} {first}" if first == last else f"{UNIT_PLURALS[unit]} {first}–{last}"  # noqa: RUF001 - a range's dash

@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812 - an error, named like one
 
-from librarian.formats.content import Content, Unreadable
-from librarian.formats.sections import Block, in_sections
-from librarian.limits import UNZIPPED_BYTES
+from librarian.formats.content import Content, UnreadableFileError
+from librarian.formats.sections import TextBlock, make_sections
+from librarian.limits import MAX_UNZIPPED_BYTES
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 BODY, STYLES = "word/document.xml", "word/styles.xml"
-SURE = 0.95
-TITLE = 1  # above all headings
-HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
+HEADING_CONFIDENCE = 0.95
+TITLE_LEVEL = 1  # above all headings
+HEADING_STYLE = re.compile(r"heading ([1-9])", re.IGNORECASE)
 # Text boxes are there twice, for older programs; what was deleted is not there for a reader.
-SKIPPED = ("{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", f"{W}del", f"{W}moveFrom")
-SIGNS = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
+SKIPPED_TAGS = ("{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", f"{W}del", f"{W}moveFrom")
+CHARACTER_TAGS = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 # What zipfile raises over archives that are damaged or locked.
-NO_ZIP = (BadZipFile, KeyError, NotImplementedError, OSError, RuntimeError, ValueError, ZlibError)
-BROKEN = Unreadable("it is a broken Word document", "Open it in Word, save it anew and send that.")
+ZIP_ERRORS = (BadZipFile, KeyError, NotImplementedError, OSError, RuntimeError, ValueError, ZlibError)
+BROKEN_DOCUMENT = UnreadableFileError("it is a broken Word document", "Open it in Word, save it anew and send that.")
 
 
 def is_docx(raw: bytes) -> bool:
     try:
         with ZipFile(BytesIO(raw)) as archive:
             return BODY in archive.namelist()
-    except NO_ZIP:
+    except ZIP_ERRORS:
         return False
 
 
@@ -43,19 +43,19 @@ def read_docx(raw: bytes) -> Content:
     """Raises Unreadable for a file that is broken, unpacks to too much, or holds no text."""
     try:
         with ZipFile(BytesIO(raw)) as archive:
-            body = _part(archive, BODY)
-            styles = _part(archive, STYLES) if STYLES in archive.namelist() else None
-    except NO_ZIP as error:
-        raise BROKEN from error
-    levels = _levels(styles) if styles is not None else {}
+            body = _read_part(archive, BODY)
+            styles = _read_part(archive, STYLES) if STYLES in archive.namelist() else None
+    except ZIP_ERRORS as error:
+        raise BROKEN_DOCUMENT from error
+    levels = _style_levels(styles) if styles is not None else {}
     try:
-        blocks = list(_blocks(body, levels))
+        blocks = list(_read_blocks(body, levels))
     except RecursionError as error:
-        raise BROKEN from error
-    return in_sections("Word", blocks, SURE)
+        raise BROKEN_DOCUMENT from error
+    return make_sections("Word", blocks, HEADING_CONFIDENCE)
 
 
-def _part(archive: ZipFile, name: str) -> "Element":
+def _read_part(archive: ZipFile, name: str) -> "Element":
     """The root of a part. Declared sizes may lie, so no more than the limit is unpacked."""
     from xml.etree.ElementTree import ParseError
 
@@ -63,34 +63,34 @@ def _part(archive: ZipFile, name: str) -> "Element":
     from defusedxml.ElementTree import fromstring
 
     with archive.open(name) as file:
-        data = file.read(UNZIPPED_BYTES + 1)
-    if len(data) > UNZIPPED_BYTES:
-        raise Unreadable(f"it unpacks to more than {UNZIPPED_BYTES // 1_000_000} MB", "Send a part of it.")
+        data = file.read(MAX_UNZIPPED_BYTES + 1)
+    if len(data) > MAX_UNZIPPED_BYTES:
+        raise UnreadableFileError(f"it unpacks to more than {MAX_UNZIPPED_BYTES // 1_000_000} MB", "Send a part of it.")
     try:
         root: Element = fromstring(data, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
-        raise BROKEN from error
+        raise BROKEN_DOCUMENT from error
     return root
 
 
-def _levels(styles: "Element") -> dict[str, int]:
+def _style_levels(styles: "Element") -> dict[str, int]:
     """Id of a style → level of its headings, inherited ones included."""
     own: dict[str, int] = {}
     parents: dict[str, str] = {}
     for style in styles.iter(f"{W}style"):
         key = style.get(f"{W}styleId", "")
-        name, outline = _value(style, "name"), _value(style, f"pPr/{W}outlineLvl")
-        parents[key] = _value(style, "basedOn")
-        if found := HEADING.fullmatch(name):
-            own[key] = TITLE + int(found[1])
+        name, outline = _attribute_value(style, "name"), _attribute_value(style, f"pPr/{W}outlineLvl")
+        parents[key] = _attribute_value(style, "basedOn")
+        if found := HEADING_STYLE.fullmatch(name):
+            own[key] = TITLE_LEVEL + int(found[1])
         elif name.lower() == "title":
-            own[key] = TITLE
+            own[key] = TITLE_LEVEL
         elif outline.isdigit() and int(outline) < 9:
-            own[key] = TITLE + int(outline) + 1
-    return {key: level for key in parents if (level := _inherited(key, own, parents))}
+            own[key] = TITLE_LEVEL + int(outline) + 1
+    return {key: level for key in parents if (level := _inherited_level(key, own, parents))}
 
 
-def _inherited(key: str, own: Mapping[str, int], parents: Mapping[str, str]) -> int:
+def _inherited_level(key: str, own: Mapping[str, int], parents: Mapping[str, str]) -> int:
     seen: set[str] = set()
     while key and key not in seen:
         if key in own:
@@ -100,44 +100,44 @@ def _inherited(key: str, own: Mapping[str, int], parents: Mapping[str, str]) -> 
     return 0
 
 
-def _blocks(element: "Element", levels: Mapping[str, int]) -> Iterator[Block]:
+def _read_blocks(element: "Element", levels: Mapping[str, int]) -> Iterator[TextBlock]:
     """Paragraphs and rows of tables, in their order; a table's cells stand on one line."""
     for child in element:
         if child.tag == f"{W}p":
-            yield _paragraph(child, levels)
+            yield _read_paragraph(child, levels)
         elif child.tag == f"{W}tr":
-            cells = (" ".join(_text(cell).split()) for cell in child.iter(f"{W}tc"))
-            yield Block(" | ".join(cells))
-        elif child.tag not in SKIPPED:
-            yield from _blocks(child, levels)
+            cells = (" ".join(_text_of(cell).split()) for cell in child.iter(f"{W}tc"))
+            yield TextBlock(" | ".join(cells))
+        elif child.tag not in SKIPPED_TAGS:
+            yield from _read_blocks(child, levels)
 
 
-def _paragraph(paragraph: "Element", levels: Mapping[str, int]) -> Block:
-    text = _text(paragraph)
-    outline = _value(paragraph, f"pPr/{W}outlineLvl")
-    level = TITLE + int(outline) + 1 if outline.isdigit() and int(outline) < 9 else 0
-    level = level or levels.get(_value(paragraph, f"pPr/{W}pStyle"), 0)
+def _read_paragraph(paragraph: "Element", levels: Mapping[str, int]) -> TextBlock:
+    text = _text_of(paragraph)
+    outline = _attribute_value(paragraph, f"pPr/{W}outlineLvl")
+    level = TITLE_LEVEL + int(outline) + 1 if outline.isdigit() and int(outline) < 9 else 0
+    level = level or levels.get(_attribute_value(paragraph, f"pPr/{W}pStyle"), 0)
     listed = not level and paragraph.find(f"{W}pPr/{W}numPr") is not None
-    return Block(f"- {text}" if listed and text.strip() else text, level)
+    return TextBlock(f"- {text}" if listed and text.strip() else text, level)
 
 
-def _text(element: "Element") -> str:
-    return "".join(_pieces(element))
+def _text_of(element: "Element") -> str:
+    return "".join(_text_runs(element))
 
 
-def _pieces(element: "Element") -> Iterator[str]:
+def _text_runs(element: "Element") -> Iterator[str]:
     for child in element:
         if child.tag == f"{W}t":
             yield child.text or ""
-        elif child.tag in SIGNS:
-            yield SIGNS[child.tag]
-        elif child.tag not in SKIPPED:
-            yield from _pieces(child)
+        elif child.tag in CHARACTER_TAGS:
+            yield CHARACTER_TAGS[child.tag]
+        elif child.tag not in SKIPPED_TAGS:
+            yield from _text_runs(child)
             if child.tag == f"{W}p":
                 yield "\n"
 
 
-def _value(element: "Element", path: str) -> str:
+def _attribute_value(element: "Element", path: str) -> str:
     """The w:val of what the path leads to, "" where there is none."""
     found = element.find(f"{W}{path}")
     return found.get(f"{W}val", "") if found is not None else ""

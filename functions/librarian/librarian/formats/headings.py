@@ -5,19 +5,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from librarian.limits import MOST_MARKS, TITLE_CHARS, TITLE_WORDS
-from librarian.text import flat
+from librarian.limits import MAX_HEADINGS, MAX_TITLE_CHARS, MAX_TITLE_WORDS
+from librarian.text import flatten_lines
 
-WORD = r"(?:agenda\s+item|item|article|section|chapter|part|appendix|exhibit|attachment)"
-NUMBER = r"\d{1,3}(?:\.\d{1,3})*(?:[A-Za-z](?![A-Za-z]))?"
+HEADING_WORD = r"(?:agenda\s+item|item|article|section|chapter|part|appendix|exhibit|attachment)"
+HEADING_NUMBER = r"\d{1,3}(?:\.\d{1,3})*(?:[A-Za-z](?![A-Za-z]))?"
 # "5. Budget", "5.2 Tables", "3) Minutes", "Item 5: Budget", "Item 5 Budget". Not "14 September" or "2027".
-NUMBERED = re.compile(
-    rf"(?:{WORD}\s+(?P<named>{NUMBER}|[A-Z])(?:[.):]|\s*[-\u2013\u2014:])?|(?P<plain>{NUMBER})(?:[.):]|\s+[-\u2013\u2014:])"
-    rf"|(?P<deep>\d{{1,3}}(?:\.\d{{1,3}})+)|\u00a7\s*(?P<sign>{NUMBER})[.:]?)(?:\s+(?=\S)|$)",
+NUMBERED_HEADING = re.compile(
+    rf"(?:{HEADING_WORD}\s+(?P<named>{HEADING_NUMBER}|[A-Z])(?:[.):]|\s*[-\u2013\u2014:])?|(?P<plain>{HEADING_NUMBER})(?:[.):]|\s+[-\u2013\u2014:])"
+    rf"|(?P<deep>\d{{1,3}}(?:\.\d{{1,3}})+)|\u00a7\s*(?P<sign>{HEADING_NUMBER})[.:]?)(?:\s+(?=\S)|$)",
     re.IGNORECASE,
 )
 # A line of a table of contents ends in a page number.
-CONTENTS = re.compile(r"(?:\.{3,}|\s\.(?:\s\.)+|\s{2,}|_{3,})\s*(?:pp?\.\s*)?\d{1,4}$")
+TABLE_OF_CONTENTS_LINE = re.compile(r"(?:\.{3,}|\s\.(?:\s\.)+|\s{2,}|_{3,})\s*(?:pp?\.\s*)?\d{1,4}$")
 SENTENCE_END = re.compile(r"[.,;:]$")
 
 
@@ -32,79 +32,79 @@ class Line:
     first: bool = False  # nothing stands above it in its part
 
 
-def own_number(title: str) -> str:
+def title_number(title: str) -> str:
     """The number that a title begins with, "" where it has none: "5.2" of "Item 5.2: Tables"."""
-    found = NUMBERED.match(title)
+    found = NUMBERED_HEADING.match(title)
     return next((number for number in found.groups() if number), "") if found else ""
 
 
-def without_number(title: str) -> str:
+def strip_number(title: str) -> str:
     """What follows the number, the whole title where nothing does."""
-    found = NUMBERED.match(title)
+    found = NUMBERED_HEADING.match(title)
     return (title[found.end() :].strip() if found else "") or title
 
 
-def depth(number: str) -> int:
+def number_depth(number: str) -> int:
     return number.count(".") + 1
 
 
-def may_be_title(text: str) -> bool:
+def looks_like_title(text: str) -> bool:
     """Short, with letters in it, and neither the end of a sentence nor a line of a table of contents."""
     words = text.split()
-    if not text or len(text) > TITLE_CHARS or len(words) > TITLE_WORDS or CONTENTS.search(text):
+    if not text or len(text) > MAX_TITLE_CHARS or len(words) > MAX_TITLE_WORDS or TABLE_OF_CONTENTS_LINE.search(text):
         return False
     # A wide gap is the space between the columns of a table.
     return any(char.isalpha() for char in text) and not SENTENCE_END.search(text.rstrip()) and "   " not in text.strip()
 
 
-def is_capital(text: str) -> bool:
+def is_upper_case(text: str) -> bool:
     """A line in capitals, of some length: not an abbreviation, and in a script that has capitals."""
     letters = [char for char in text if char.isalpha()]
     return len(letters) >= 6 and all(char.isupper() for char in letters)
 
 
-def by_size(lines: Sequence[Line]) -> list[tuple[Line, int]]:
+def headings_by_size(lines: Sequence[Line]) -> list[tuple[Line, int]]:
     """Lines in larger letters than the body's, with their level: the larger, the higher."""
     weights: Counter[float] = Counter()
     for line in lines:
-        weights[_points(line.size)] += len(line.text)
+        weights[_round_points(line.size)] += len(line.text)
     body = weights.most_common(1)[0][0] if weights else 0.0
-    large = [line for line in lines if _points(line.size) >= 1.15 * body > 0 and may_be_title(line.text)]
-    kept = _without_running(large, lines)
-    sizes = sorted({_points(line.size) for line in kept}, reverse=True)
-    return [(line, min(sizes.index(_points(line.size)) + 1, 4)) for line in kept]
+    large = [line for line in lines if _round_points(line.size) >= 1.15 * body > 0 and looks_like_title(line.text)]
+    kept = _drop_page_headers(large, lines)
+    sizes = sorted({_round_points(line.size) for line in kept}, reverse=True)
+    return [(line, min(sizes.index(_round_points(line.size)) + 1, 4)) for line in kept]
 
 
-def by_wording(lines: Sequence[Line]) -> list[tuple[Line, int]]:
+def headings_by_wording(lines: Sequence[Line]) -> list[tuple[Line, int]]:
     """Numbered lines and lines in capitals. What an agenda lists and a later page takes up again counts there."""
-    kept = _without_running([line for line in lines if _worded(line)], lines)
-    last = {_key(line.text): place for place, line in enumerate(kept)}
-    chosen = [line for place, line in enumerate(kept) if last[_key(line.text)] == place]
-    return [(line, depth(own_number(line.text) or "1")) for line in chosen]
+    kept = _drop_page_headers([line for line in lines if _reads_like_heading(line)], lines)
+    last = {_line_key(line.text): place for place, line in enumerate(kept)}
+    chosen = [line for place, line in enumerate(kept) if last[_line_key(line.text)] == place]
+    return [(line, number_depth(title_number(line.text) or "1")) for line in chosen]
 
 
-def _worded(line: Line) -> bool:
-    if not may_be_title(line.text):
+def _reads_like_heading(line: Line) -> bool:
+    if not looks_like_title(line.text):
         return False
-    number = own_number(line.text)
-    rest = line.text[NUMBERED.match(line.text).end() :] if number else line.text  # type: ignore[union-attr]
-    return is_capital(line.text) or (bool(number) and rest[:1].isupper())
+    number = title_number(line.text)
+    rest = line.text[NUMBERED_HEADING.match(line.text).end() :] if number else line.text  # type: ignore[union-attr]
+    return is_upper_case(line.text) or (bool(number) and rest[:1].isupper())
 
 
-def _without_running(found: Iterable[Line], lines: Sequence[Line]) -> list[Line]:
+def _drop_page_headers(found: Iterable[Line], lines: Sequence[Line]) -> list[Line]:
     """A line that stands on many pages is their header or footer."""
     parts = len({line.part for line in lines})
     places: dict[str, set[int]] = {}
     for line in lines:
-        places.setdefault(_key(line.text), set()).add(line.part)
+        places.setdefault(_line_key(line.text), set()).add(line.part)
     running = {key for key, where in places.items() if len(where) > max(2, parts / 4)}
-    return [line for line in found if _key(line.text) not in running][:MOST_MARKS]
+    return [line for line in found if _line_key(line.text) not in running][:MAX_HEADINGS]
 
 
-def _points(size: float) -> float:
+def _round_points(size: float) -> float:
     return round(size * 2) / 2
 
 
-def _key(text: str) -> str:
+def _line_key(text: str) -> str:
     """Without the digits of page numbers; a heading's own number stays."""
-    return re.sub(r"\W*\d+\W*$", "", flat(text)).casefold()
+    return re.sub(r"\W*\d+\W*$", "", flatten_lines(text)).casefold()

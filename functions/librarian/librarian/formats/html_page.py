@@ -4,33 +4,33 @@ import re
 from html.parser import HTMLParser
 
 from librarian.formats.content import Content
-from librarian.formats.sections import Block, in_sections
+from librarian.formats.sections import TextBlock, make_sections
 
-SURE = 0.95
-HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "head", "iframe", "object", "select", "canvas"})
-HEADINGS = {f"h{level}": level for level in range(1, 7)}
-FLOW = """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
+HEADING_CONFIDENCE = 0.95
+HIDDEN_TAGS = frozenset({"script", "style", "template", "noscript", "svg", "head", "iframe", "object", "select", "canvas"})
+HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
+BLOCK_TAG_NAMES = """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
 footer form header hgroup hr html legend li main menu nav ol p pre section summary table tbody tfoot thead tr ul"""
-BLOCKS = frozenset(FLOW.split())
-CELLS = frozenset({"td", "th"})
-CELL = "\x1f"  # parts cells until their row is whole
+BLOCK_TAGS = frozenset(BLOCK_TAG_NAMES.split())
+CELL_TAGS = frozenset({"td", "th"})
+CELL_SEPARATOR = "\x1f"  # parts cells until their row is whole
 
 
 def read_html(text: str) -> Content:
     """Raises Unreadable for a page without text."""
-    page = _Page()
+    page = _BlockParser()
     page.feed(text)
     page.close()
     page.end_block()
-    return in_sections("HTML", page.blocks, SURE)
+    return make_sections("HTML", page.blocks, HEADING_CONFIDENCE)
 
 
-class _Page(HTMLParser):
+class _BlockParser(HTMLParser):
     """Collects blocks. A tag that is never closed does no harm: only hidden ones are counted."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.blocks: list[Block] = []
+        self.blocks: list[TextBlock] = []
         self._text: list[str] = []
         self._level = 0
         self._hidden: list[str] = []
@@ -39,28 +39,28 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
             self._hidden.clear()  # a head need not be closed
-        if tag in HIDDEN:
+        if tag in HIDDEN_TAGS:
             self._hidden.append(tag)
-        elif tag in HEADINGS:
+        elif tag in HEADING_LEVELS:
             self.end_block()
-            self._level = HEADINGS[tag]
-        elif tag in BLOCKS:
+            self._level = HEADING_LEVELS[tag]
+        elif tag in BLOCK_TAGS:
             self.end_block()
             self._pre += tag == "pre"
             self._text += ["- "] if tag == "li" else []
         elif tag == "br":
             self._text.append("\n")
-        elif tag in CELLS:
-            self._text.append(CELL)
+        elif tag in CELL_TAGS:
+            self._text.append(CELL_SEPARATOR)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in HIDDEN:
+        if tag not in HIDDEN_TAGS:
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._hidden:
             del self._hidden[self._hidden.index(tag) :]
-        elif tag in HEADINGS or tag in BLOCKS:
+        elif tag in HEADING_LEVELS or tag in BLOCK_TAGS:
             self.end_block()
             self._pre = max(0, self._pre - (tag == "pre"))
 
@@ -69,8 +69,8 @@ class _Page(HTMLParser):
             self._text.append(data if self._pre else re.sub(r"\s+", " ", data))
 
     def end_block(self) -> None:
-        text = "".join(self._text).strip().strip(CELL)
+        text = "".join(self._text).strip().strip(CELL_SEPARATOR)
         self._text.clear()
         if text.strip("- "):
-            self.blocks.append(Block(" | ".join(cell.strip() for cell in text.split(CELL)), self._level))
+            self.blocks.append(TextBlock(" | ".join(cell.strip() for cell in text.split(CELL_SEPARATOR)), self._level))
         self._level = 0

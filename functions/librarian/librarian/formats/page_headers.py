@@ -4,50 +4,50 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-FEWEST_PAGES = 4
-SHARE = 0.5  # of the pages that have text
-DEEPEST = 3  # lines at an edge
-COUNTS_PAGES = re.compile(r"\b(?:page|p|pg|pp|sheet|seite|pagina|página)\b", re.IGNORECASE)
+MIN_PAGES = 4
+MIN_PAGE_SHARE = 0.5  # of the pages that have text
+MAX_EDGE_LINES = 3  # lines at an edge
+PAGE_COUNTER = re.compile(r"\b(?:page|p|pg|pp|sheet|seite|pagina|página)\b", re.IGNORECASE)
 NUMBER = re.compile(r"\d{1,5}")
 
 
-def without_running(pages: Sequence[str]) -> list[str]:
+def strip_page_headers(pages: Sequence[str]) -> list[str]:
     """The pages without them; the first page that has one keeps it, since a date or a name may stand nowhere else."""
     texts = list(pages)
-    fewest = max(FEWEST_PAGES, SHARE * sum(map(bool, texts)))
+    fewest = max(MIN_PAGES, MIN_PAGE_SHARE * sum(map(bool, texts)))
     for edge in (0, -1):
         spared = -1
-        for _ in range(DEEPEST):
-            places = _running(texts, edge, fewest)
+        for _ in range(MAX_EDGE_LINES):
+            places = _pages_with_common_line(texts, edge, fewest)
             spared = places[0] if places and spared < 0 else spared
             for place in places:
                 if place != spared:
-                    texts[place] = _without(texts[place], edge)
+                    texts[place] = _strip_edge_line(texts[place], edge)
     return texts
 
 
-def _running(texts: Sequence[str], edge: int, fewest: float) -> list[int]:
+def _pages_with_common_line(texts: Sequence[str], edge: int, fewest: float) -> list[int]:
     """The pages that have the line at that edge which most have; none where these are too few."""
-    keys = [set(_keys(text.split("\n")[edge], place)) if text else set() for place, text in enumerate(texts)]
+    keys = [set(_line_keys(text.split("\n")[edge], place)) if text else set() for place, text in enumerate(texts)]
     counts = Counter(key for found in keys for key in found)
     key, count = counts.most_common(1)[0] if counts else ("", 0)
     return [place for place, found in enumerate(keys) if key in found] if count >= fewest else []
 
 
-def _keys(line: str, place: int) -> Iterator[str]:
+def _line_keys(line: str, place: int) -> Iterator[str]:
     """The line, and one that counts pages with its first or its last number as one that goes with them.
 
     "Article 3" at the head of a third page counts articles, and a total at the foot of each page differs as it likes.
     """
     yield line
-    if not COUNTS_PAGES.search(line) and any(char.isalpha() for char in line):
+    if not PAGE_COUNTER.search(line) and any(char.isalpha() for char in line):
         return
     numbers = list(NUMBER.finditer(line))
     for found in numbers[:1] + numbers[-1:]:
         yield f"{line[: found.start()]}#{int(found[0]) - place}{line[found.end() :]}"
 
 
-def _without(text: str, edge: int) -> str:
+def _strip_edge_line(text: str, edge: int) -> str:
     lines = text.split("\n")
     del lines[edge]
     return "\n".join(lines).strip()

@@ -8,27 +8,27 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from librarian.formats.content import Content, Mark, Part, Unreadable, span
-from librarian.formats.page_headers import without_running
-from librarian.formats.pdf_bookmarks import bookmarks
-from librarian.formats.pdf_headings import headings
-from librarian.limits import BLANK_PAGE, DOCUMENT_CHARS, PDF_PAGES
-from librarian.text import tidy
+from librarian.formats.content import Content, Heading, Part, UnreadableFileError, format_range
+from librarian.formats.page_headers import strip_page_headers
+from librarian.formats.pdf_bookmarks import read_bookmarks
+from librarian.formats.pdf_headings import find_headings
+from librarian.limits import MIN_PAGE_CHARS, MAX_DOCUMENT_CHARS, MAX_PDF_PAGES
+from librarian.text import tidy_text
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
-SCAN = Unreadable(
+SCANNED_PDF = UnreadableFileError(
     "it holds no text: its pages are pictures, as from a scanner, or empty",
     "Run text recognition (OCR) over it and send the result.",
 )
-LOCKED = Unreadable("it is locked with a password", "Send a copy without one.")
+LOCKED_PDF = UnreadableFileError("it is locked with a password", "Send a copy without one.")
 # Rows of a table are laid out with empty lines between them where they are set apart.
-ROWS = re.compile(r"^(.*\S {3}\S.*)\n\n(?=.*\S {3}\S)", re.MULTILINE)
-REMEDY = "Open it in a viewer, save it anew and send that."
+SPACED_ROWS = re.compile(r"^(.*\S {3}\S.*)\n\n(?=.*\S {3}\S)", re.MULTILINE)
+RESAVE_HINT = "Open it in a viewer, save it anew and send that."
 
 
-def broken() -> tuple[type[Exception], ...]:
+def pypdf_errors() -> tuple[type[Exception], ...]:
     """What pypdf raises over files that are not as they should be: its own errors, and those of its dictionaries."""
     from pypdf.errors import PyPdfError
 
@@ -39,19 +39,19 @@ def broken() -> tuple[type[Exception], ...]:
 def read_pdf(raw: bytes) -> Content:
     """Raises Unreadable for a file that is broken, locked, too long, or without any text."""
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every flaw that it reads over
-    reader = _open(raw)
-    texts = without_running([_text(page) for page in reader.pages])
-    blank = [number for number, text in enumerate(texts, 1) if len(text) < BLANK_PAGE]
+    reader = _open_reader(raw)
+    texts = strip_page_headers([_page_text(page) for page in reader.pages])
+    blank = [number for number, text in enumerate(texts, 1) if len(text) < MIN_PAGE_CHARS]
     if len(blank) == len(texts):
-        raise SCAN
-    if sum(map(len, texts)) > DOCUMENT_CHARS:
-        raise Unreadable(f"its text is longer than {DOCUMENT_CHARS:,} characters", "Send a part of it.")
+        raise SCANNED_PDF
+    if sum(map(len, texts)) > MAX_DOCUMENT_CHARS:
+        raise UnreadableFileError(f"its text is longer than {MAX_DOCUMENT_CHARS:,} characters", "Send a part of it.")
     parts = tuple(Part(number, text) for number, text in enumerate(texts, 1))
-    notes = (f"{_runs(blank)}: no text there, only pictures or nothing.",) if blank else ()
-    return _with_items(reader, parts, notes)
+    notes = (f"{_format_page_runs(blank)}: no text there, only pictures or nothing.",) if blank else ()
+    return _with_headings(reader, parts, notes)
 
 
-def _open(raw: bytes) -> "PdfReader":
+def _open_reader(raw: bytes) -> "PdfReader":
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, EmptyFileError
 
@@ -59,54 +59,54 @@ def _open(raw: bytes) -> "PdfReader":
         reader = PdfReader(BytesIO(raw))
         # Many are locked against changes only, and open with an empty password.
         if reader.is_encrypted and not reader.decrypt(""):
-            raise LOCKED
+            raise LOCKED_PDF
         count = len(reader.pages)
     except DependencyError as error:
-        raise Unreadable(
+        raise UnreadableFileError(
             "it is encrypted in a way that cannot be read here", "Send a copy without a password."
         ) from error
     except EmptyFileError as error:
-        raise Unreadable("it is empty", "Send it again.") from error
-    except broken() as error:
-        raise Unreadable("it is a broken PDF", REMEDY) from error
+        raise UnreadableFileError("it is empty", "Send it again.") from error
+    except pypdf_errors() as error:
+        raise UnreadableFileError("it is a broken PDF", RESAVE_HINT) from error
     if not count:
-        raise Unreadable("it has no pages", REMEDY)
-    if count > PDF_PAGES:
-        raise Unreadable(f"it has {count:,} pages, and {PDF_PAGES:,} are read", "Send a part of it.")
+        raise UnreadableFileError("it has no pages", RESAVE_HINT)
+    if count > MAX_PDF_PAGES:
+        raise UnreadableFileError(f"it has {count:,} pages, and {MAX_PDF_PAGES:,} are read", "Send a part of it.")
     return reader
 
 
-def _text(page: "PageObject") -> str:
+def _page_text(page: "PageObject") -> str:
     """Laid out as on the page, so that columns stay apart; text that is turned on its side comes in plain order."""
     try:
-        laid_out = ROWS.sub(r"\1\n", tidy(page.extract_text(extraction_mode="layout")))
-    except broken():
+        laid_out = SPACED_ROWS.sub(r"\1\n", tidy_text(page.extract_text(extraction_mode="layout")))
+    except pypdf_errors():
         laid_out = ""
-    if len(laid_out) >= BLANK_PAGE:
+    if len(laid_out) >= MIN_PAGE_CHARS:
         return laid_out
     try:
-        return max(laid_out, tidy(page.extract_text()), key=len)
-    except broken():
+        return max(laid_out, tidy_text(page.extract_text()), key=len)
+    except pypdf_errors():
         return laid_out
 
 
-def _with_items(reader: "PdfReader", parts: tuple[Part, ...], notes: tuple[str, ...]) -> Content:
+def _with_headings(reader: "PdfReader", parts: tuple[Part, ...], notes: tuple[str, ...]) -> Content:
     try:
-        marks: Sequence[Mark] = bookmarks(reader)
-    except broken():
+        marks: Sequence[Heading] = read_bookmarks(reader)
+    except pypdf_errors():
         marks = ()
     if marks:
         return Content("PDF", "p.", parts, tuple(marks), "bookmarks", 1.0, notes)
     try:
-        found, confidence = headings(reader)
-    except broken():
+        found, confidence = find_headings(reader)
+    except pypdf_errors():
         found, confidence = [], 0.0
     if found:
         return Content("PDF", "p.", parts, tuple(found), "headings", confidence, notes)
     return Content("PDF", "p.", parts, notes=notes)
 
 
-def _runs(numbers: Sequence[int]) -> str:
+def _format_page_runs(numbers: Sequence[int]) -> str:
     """As "pp. 2-4, p. 9"."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
@@ -114,4 +114,4 @@ def _runs(numbers: Sequence[int]) -> str:
             runs[-1] = (runs[-1][0], number)
         else:
             runs.append((number, number))
-    return ", ".join(span("p.", first, last) for first, last in runs)
+    return ", ".join(format_range("p.", first, last) for first, last in runs)

@@ -3,37 +3,37 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from librarian.formats.content import Mark
-from librarian.limits import MOST_MARKS, OUTLINE_DEPTH, TITLE_CHARS
-from librarian.text import clean, flat, shortened
+from librarian.formats.content import Heading
+from librarian.limits import MAX_HEADINGS, MAX_OUTLINE_DEPTH, MAX_TITLE_CHARS
+from librarian.text import clean_text, flatten_lines, shorten
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-NEAR_TOP = 0.82  # of a page's height: a bookmark above it opens its page
+PAGE_TOP_SHARE = 0.82  # of a page's height: a bookmark above it opens its page
 
 
-def bookmarks(reader: "PdfReader") -> list[Mark]:
+def read_bookmarks(reader: "PdfReader") -> list[Heading]:
     """In the order of pages; those that lead nowhere are left out. Raises what pypdf does over a broken outline."""
-    marks = [mark for mark, _ in zip(_marks(reader, reader.outline, 1), range(MOST_MARKS), strict=False)]
+    marks = [mark for mark, _ in zip(_walk_outline(reader, reader.outline, 1), range(MAX_HEADINGS), strict=False)]
     return sorted(marks, key=lambda mark: mark.part)
 
 
-def _marks(reader: "PdfReader", entries: list[Any], level: int) -> Iterator[Mark]:
+def _walk_outline(reader: "PdfReader", entries: list[Any], level: int) -> Iterator[Heading]:
     for entry in entries:
         if isinstance(entry, list):
-            if level < OUTLINE_DEPTH:
-                yield from _marks(reader, entry, level + 1)
+            if level < MAX_OUTLINE_DEPTH:
+                yield from _walk_outline(reader, entry, level + 1)
             continue
         page = reader.get_destination_page_number(entry)
-        title = shortened(flat(clean(str(entry.title or ""))), TITLE_CHARS)
+        title = shorten(flatten_lines(clean_text(str(entry.title or ""))), MAX_TITLE_CHARS)
         if page is not None and page >= 0 and title:
-            yield Mark(title, level, page + 1, _opens(reader, page, entry.top))
+            yield Heading(title, level, page + 1, _points_to_page_top(reader, page, entry.top))
 
 
-def _opens(reader: "PdfReader", page: int, top: object) -> bool:
+def _points_to_page_top(reader: "PdfReader", page: int, top: object) -> bool:
     """Whether the bookmark points to the top of its page. One that names no height points to the page."""
     if not isinstance(top, int | float):
         return True
     box = reader.pages[page].mediabox
-    return float(top) - float(box.bottom) >= NEAR_TOP * float(box.height)
+    return float(top) - float(box.bottom) >= PAGE_TOP_SHARE * float(box.height)

@@ -3,31 +3,31 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from librarian.formats.content import Mark
-from librarian.formats.headings import Line, by_size, by_wording
-from librarian.limits import TITLE_CHARS
-from librarian.text import clean, flat, shortened
+from librarian.formats.content import Heading
+from librarian.formats.headings import Line, headings_by_size, headings_by_wording
+from librarian.limits import MAX_TITLE_CHARS
+from librarian.text import clean_text, flatten_lines, shorten
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
-BY_SIZE, BY_WORDING = 0.8, 0.5
-FEWEST = 2
+SIZE_CONFIDENCE, WORDING_CONFIDENCE = 0.8, 0.5
+MIN_HEADINGS = 2
 
 
-def headings(reader: "PdfReader") -> tuple[list[Mark], float]:
+def find_headings(reader: "PdfReader") -> tuple[list[Heading], float]:
     """The marks and the confidence in them; none where too few lines look like headings."""
-    lines = [line for number, page in enumerate(reader.pages, 1) for line in _lines(page, number)]
-    for find, confidence in ((by_size, BY_SIZE), (by_wording, BY_WORDING)):
+    lines = [line for number, page in enumerate(reader.pages, 1) for line in _page_lines(page, number)]
+    for find, confidence in ((headings_by_size, SIZE_CONFIDENCE), (headings_by_wording, WORDING_CONFIDENCE)):
         found = find(lines)
-        if len(found) >= FEWEST:
+        if len(found) >= MIN_HEADINGS:
             return [
-                Mark(shortened(flat(line.text), TITLE_CHARS), level, line.part, line.first) for line, level in found
+                Heading(shorten(flatten_lines(line.text), MAX_TITLE_CHARS), level, line.part, line.first) for line, level in found
             ], confidence
     return [], 0.0
 
 
-def _lines(page: "PageObject", number: int) -> list[Line]:
+def _page_lines(page: "PageObject", number: int) -> list[Line]:
     """The lines of a page with the size of their largest letters."""
     pieces: list[tuple[str, float]] = []
 
@@ -41,7 +41,7 @@ def _lines(page: "PageObject", number: int) -> list[Line]:
     for piece, size in [*pieces, ("\n", 0.0)]:
         for place, stretch in enumerate(piece.split("\n")):
             if place:
-                if said := clean(text).strip():
+                if said := clean_text(text).strip():
                     lines.append(Line(said, number, largest, first=not lines))
                 text, largest = "", 0.0
             text += stretch

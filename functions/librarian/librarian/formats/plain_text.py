@@ -2,44 +2,44 @@
 
 from collections.abc import Iterator
 
-from librarian.formats.content import Content, Mark, Part
-from librarian.formats.headings import Line, by_wording
-from librarian.formats.sections import EMPTY, Block, in_sections
-from librarian.text import clean, tidy
+from librarian.formats.content import Content, Heading, Part
+from librarian.formats.headings import Line, headings_by_wording
+from librarian.formats.sections import NO_TEXT, TextBlock, make_sections
+from librarian.text import clean_text, tidy_text
 
 PAGE_BREAK = "\f"
-SURE = 0.95  # of headings that the format itself marks
+HEADING_CONFIDENCE = 0.95  # of headings that the format itself marks
 
 
 def read_text(text: str) -> Content:
     """Raises Unreadable for a text of blanks."""
     if PAGE_BREAK in text.strip():
-        return _pages(text)
-    paragraphs = clean(text).split("\n\n")
-    return in_sections("text", (Block(paragraph) for paragraph in paragraphs), SURE)
+        return _read_pages(text)
+    paragraphs = clean_text(text).split("\n\n")
+    return make_sections("text", (TextBlock(paragraph) for paragraph in paragraphs), HEADING_CONFIDENCE)
 
 
 def read_markdown(text: str) -> Content:
     """The sections keep their Markdown. Raises Unreadable for a text of blanks."""
-    return in_sections("Markdown", _markdown(clean(text)), SURE)
+    return make_sections("Markdown", _markdown_blocks(clean_text(text)), HEADING_CONFIDENCE)
 
 
-def _pages(text: str) -> Content:
-    parts = tuple(Part(number, tidy(page)) for number, page in enumerate(text.rstrip(PAGE_BREAK).split(PAGE_BREAK), 1))
+def _read_pages(text: str) -> Content:
+    parts = tuple(Part(number, tidy_text(page)) for number, page in enumerate(text.rstrip(PAGE_BREAK).split(PAGE_BREAK), 1))
     if not any(part.text for part in parts):
-        raise EMPTY
+        raise NO_TEXT
     lines = [
         Line(line, part.number, first=not place)
         for part in parts
         for place, line in enumerate(filter(None, part.text.split("\n")))
     ]
-    marks = tuple(Mark(line.text, level, line.part, line.first) for line, level in by_wording(lines))
+    marks = tuple(Heading(line.text, level, line.part, line.first) for line, level in headings_by_wording(lines))
     if len(marks) < 2:
         return Content("text", "p.", parts)
     return Content("text", "p.", parts, marks, "headings", 0.5)
 
 
-def _markdown(text: str) -> Iterator[Block]:
+def _markdown_blocks(text: str) -> Iterator[TextBlock]:
     """Headings are found by a parser, since a # in a block of code begins none; the text between stays as it is."""
     from markdown_it import MarkdownIt
 
@@ -49,7 +49,7 @@ def _markdown(text: str) -> Iterator[Block]:
     for place, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
             first, end = token.map
-            yield Block("\n".join(lines[done:first]))
-            yield Block(tokens[place + 1].content, int(token.tag[1]))
+            yield TextBlock("\n".join(lines[done:first]))
+            yield TextBlock(tokens[place + 1].content, int(token.tag[1]))
             done = end
-    yield Block("\n".join(lines[done:]))
+    yield TextBlock("\n".join(lines[done:]))

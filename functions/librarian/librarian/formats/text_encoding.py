@@ -10,58 +10,58 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-DECLARED = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]{2,40})""", re.IGNORECASE)
-SAMPLE = 200_000
+DECLARED_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]{2,40})""", re.IGNORECASE)
+SAMPLE_BYTES = 200_000
 # Western text read as cp1252 has no such signs within words; that of other code pages has.
-ODD_IN_WORD = re.compile(r"[^\W\d_][¹³¿¶±¼¾¥£¢¦¤][^\W\d_]|[a-z][ŽŠŸ]")
+SUSPICIOUS_IN_WORD = re.compile(r"[^\W\d_][¹³¿¶±¼¾¥£¢¦¤][^\W\d_]|[a-z][ŽŠŸ]")
 CODE_PAGES = ["cp1250", "cp1251", "cp1253", "cp1255", "cp1256", "mac_roman", "koi8_r", "iso8859_2"]
 CODE_PAGES += ["shift_jis", "gb18030", "big5", "euc_jp", "euc_kr"]
 
 
-def decode(raw: bytes, *, html: bool = False) -> str | None:
+def decode_text(raw: bytes, *, html: bool = False) -> str | None:
     """The text, None for bytes that are no text. With `html`, a page may name its own encoding."""
     for bom, encoding in BOMS:
         if raw.startswith(bom):
-            return _try(raw, encoding)
-    if b"\0" in raw[:SAMPLE]:
-        return _wide(raw)
-    declared = DECLARED.search(raw[:4096]) if html else None
-    return _try(raw, "utf-8") or (declared and _try(raw, declared[1].decode())) or _narrow(raw)
+            return _try_decode(raw, encoding)
+    if b"\0" in raw[:SAMPLE_BYTES]:
+        return _decode_utf16(raw)
+    declared = DECLARED_CHARSET.search(raw[:4096]) if html else None
+    return _try_decode(raw, "utf-8") or (declared and _try_decode(raw, declared[1].decode())) or _decode_code_page(raw)
 
 
-def _try(raw: bytes, encoding: str) -> str | None:
+def _try_decode(raw: bytes, encoding: str) -> str | None:
     try:
         return raw.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         return None
 
 
-def _wide(raw: bytes) -> str | None:
+def _decode_utf16(raw: bytes) -> str | None:
     """UTF-16 without its mark: nearly every other byte is zero, always on the same side."""
-    sample = raw[: SAMPLE // 2 * 2]
+    sample = raw[: SAMPLE_BYTES // 2 * 2]
     high, low, half = sample[1::2].count(0), sample[0::2].count(0), len(sample) // 2
     if high > 0.6 * half and not low:
-        return _try(raw, "utf-16-le")
-    return _try(raw, "utf-16-be") if low > 0.6 * half and not high else None
+        return _try_decode(raw, "utf-16-le")
+    return _try_decode(raw, "utf-16-be") if low > 0.6 * half and not high else None
 
 
-def _narrow(raw: bytes) -> str | None:
+def _decode_code_page(raw: bytes) -> str | None:
     """One of the 8-bit code pages: cp1252 where that gives plausible western text, else the likeliest."""
-    western = _try(raw, "cp1252")
-    if western and _plausible(western[:SAMPLE]):
+    western = _try_decode(raw, "cp1252")
+    if western and _is_plausible(western[:SAMPLE_BYTES]):
         return western
     from charset_normalizer import from_bytes
 
-    best = from_bytes(raw[:SAMPLE], cp_isolation=CODE_PAGES).best()
+    best = from_bytes(raw[:SAMPLE_BYTES], cp_isolation=CODE_PAGES).best()
     text = raw.decode(best.encoding, errors="replace") if best else western
-    return text if text and _mostly_text(text[:SAMPLE]) else None
+    return text if text and _is_mostly_text(text[:SAMPLE_BYTES]) else None
 
 
-def _plausible(text: str) -> bool:
+def _is_plausible(text: str) -> bool:
     letters = [char for char in text if char.isalpha()]
     accented = sum(char > "\x7f" for char in letters)
-    return accented <= 0.4 * len(letters) and _mostly_text(text) and not ODD_IN_WORD.search(text)
+    return accented <= 0.4 * len(letters) and _is_mostly_text(text) and not SUSPICIOUS_IN_WORD.search(text)
 
 
-def _mostly_text(text: str) -> bool:
+def _is_mostly_text(text: str) -> bool:
     return sum(char < " " and char not in "\t\n\r\f" for char in text) <= len(text) / 500

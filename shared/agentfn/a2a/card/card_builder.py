@@ -14,12 +14,12 @@ from a2a.types import (
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 
 from agentfn.agent import Agent, Skill
-from agentfn.auth.authenticator import Scheme
+from agentfn.auth.authenticator import AuthScheme
 
 DEFAULT_SKILL_TAGS = ("agent",)
 
 
-def build_card(agent: Agent, scheme: Scheme, *, streaming: bool, push: bool, extended: bool = False) -> AgentCard:
+def build_card(agent: Agent, scheme: AuthScheme, *, streaming: bool, push: bool, extended: bool = False) -> AgentCard:
     """The card without its interfaces, whose address depends on the request.
 
     `scheme` is how callers prove who they are, `streaming` whether the front door can stream, `push` whether it
@@ -31,25 +31,25 @@ def build_card(agent: Agent, scheme: Scheme, *, streaming: bool, push: bool, ext
         description=agent.description,
         version=agent.version,
         capabilities=AgentCapabilities(
-            streaming=streaming, push_notifications=push, extended_agent_card=has_more_to_tell(agent, scheme)
+            streaming=streaming, push_notifications=push, extended_agent_card=has_extended_card(agent, scheme)
         ),
         default_input_modes=list(agent.input_modes),
         default_output_modes=list(agent.output_modes),
-        skills=[_skill(skill) for skill in skills or [_only_skill(agent)]],
+        skills=[_skill(skill) for skill in skills or [_default_skill(agent)]],
     )
-    if (security := _security(scheme)) is not None:
+    if (security := _security_scheme(scheme)) is not None:
         card.security_schemes[scheme.name].CopyFrom(security)
         scopes = StringList(list=scheme.scopes)
         card.security_requirements.append(SecurityRequirement(schemes={scheme.name: scopes}))
     return card
 
 
-def has_more_to_tell(agent: Agent, scheme: Scheme) -> bool:
+def has_extended_card(agent: Agent, scheme: AuthScheme) -> bool:
     """Whether known callers are told of skills that others are not. Where nobody is known, nobody is."""
     return scheme.name != "none" and any(not skill.public for skill in agent.skills)
 
 
-def card_at(card: AgentCard, url: str) -> AgentCard:
+def with_interfaces(card: AgentCard, url: str) -> AgentCard:
     """The card as it is to be read by whoever came by `url`, the agent's public address."""
     placed = AgentCard()
     placed.CopyFrom(card)
@@ -60,17 +60,17 @@ def card_at(card: AgentCard, url: str) -> AgentCard:
     return placed
 
 
-def _security(scheme: Scheme) -> SecurityScheme | None:
+def _security_scheme(scheme: AuthScheme) -> SecurityScheme | None:
     """How callers prove who they are, in the protocol's words; None where everyone may call."""
     match scheme.name:
         case "bearer":
             bearer = HTTPAuthSecurityScheme(scheme="bearer", description="A token that the agent's operator gives out.")
             return SecurityScheme(http_auth_security_scheme=bearer)
-        case "jwt" if scheme.discovery:  # it tells a client where to get a token, too
-            oidc = OpenIdConnectSecurityScheme(open_id_connect_url=scheme.discovery, description=scheme.advice)
+        case "jwt" if scheme.discovery_url:  # it tells a client where to get a token, too
+            oidc = OpenIdConnectSecurityScheme(open_id_connect_url=scheme.discovery_url, description=scheme.instructions)
             return SecurityScheme(open_id_connect_security_scheme=oidc)
         case "jwt":
-            signed = HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT", description=scheme.advice)
+            signed = HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT", description=scheme.instructions)
             return SecurityScheme(http_auth_security_scheme=signed)
         case "iam":
             # The protocol has no type for AWS signatures. API Gateway's own exports say "API key in Authorization",
@@ -93,6 +93,6 @@ def _skill(skill: Skill) -> AgentSkill:
     )
 
 
-def _only_skill(agent: Agent) -> Skill:
+def _default_skill(agent: Agent) -> Skill:
     """A card must name a skill; an agent that declares none is good at what it is described as."""
     return Skill(id=agent.name, name=agent.name, description=agent.description)

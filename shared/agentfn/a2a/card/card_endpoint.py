@@ -14,62 +14,62 @@ from agentfn.a2a.card.card_builder.card_builder import build_card, card_at, has_
 from agentfn.a2a.card.card_builder.card_signature import signed_card
 from agentfn.a2a.card.card_builder.signing_keys import Key, KeyRing
 from agentfn.agent import Agent
-from agentfn.auth.authenticator import Scheme
+from agentfn.auth.authenticator import AuthScheme
 from agentfn.errors import AgentfnError
 from agentfn.settings import Settings
 from agentfn.telemetry import logger
 
-KEPT = 16  # addresses whose cards are remembered
-CACHED = "public, max-age=300"  # as long as a withdrawn key may still be trusted, and a new skill be unknown
+MAX_CACHED_URLS = 16  # addresses whose cards are remembered
+CACHE_CONTROL = "public, max-age=300"  # as long as a withdrawn key may still be trusted, and a new skill be unknown
 
 
-class Cards:
+class CardEndpoint:
     """`ring` holds the keys that the card is signed with; without one it is not signed."""
 
-    def __init__(self, agent: Agent, scheme: Scheme, settings: Settings, ring: KeyRing | None = None) -> None:
+    def __init__(self, agent: Agent, scheme: AuthScheme, settings: Settings, signing_keys: KeyRing | None = None) -> None:
         build = functools.partial(build_card, agent, scheme, streaming=settings.streaming, push=settings.push)
-        self._public, self._extended = build(), build(extended=True)
-        self._ring = ring
-        self.signed = ring is not None
+        self._public_card, self._extended_card = build(), build(extended=True)
+        self._signing_keys = signing_keys
+        self.is_signed = signing_keys is not None
         self.has_extended = has_more_to_tell(agent, scheme)
-        self._placed = functools.lru_cache(KEPT)(self._place)
-        self._written = functools.lru_cache(KEPT)(self._write)
+        self._cached_card = functools.lru_cache(MAX_CACHED_URLS)(self._build_card)
+        self._cached_content = functools.lru_cache(MAX_CACHED_URLS)(self._serialize_card)
 
-    async def extended(self, url: str, *, signed: bool) -> AgentCard:
+    async def extended_card(self, url: str, *, signed: bool) -> AgentCard:
         """The card for callers who are known."""
-        return self._placed(url, await self._key() if signed else None, extended=True)
+        return self._cached_card(url, await self._current_key() if signed else None, extended=True)
 
-    async def card(self, request: Request) -> Response:
+    async def serve_card(self, request: Request) -> Response:
         """The public card, in the layouts of 1.0 and 0.3 at once."""
         try:
-            content, tag = self._written(request.scope["aws.event"]["agentfn.address"], await self._key())
+            content, tag = self._cached_content(request.scope["aws.event"]["agentfn.address"], await self._current_key())
         except (AgentfnError, BotoCoreError, ClientError):
-            return _no_keys()
-        return _answer(request, content, tag)
+            return _keys_unavailable()
+        return _cacheable_response(request, content, tag)
 
-    async def keys(self, request: Request) -> Response:
+    async def serve_jwks(self, request: Request) -> Response:
         """The public keys, as a JSON Web Key Set (RFC 7517)."""
         try:
-            keys = await self._ring.keys() if self._ring else ()
+            keys = await self._signing_keys.keys() if self._signing_keys else ()
         except (AgentfnError, BotoCoreError, ClientError):
-            return _no_keys()
+            return _keys_unavailable()
         content = json.dumps({"keys": [key.public for key in keys]}).encode()
-        return _answer(request, content, f'"{hashlib.sha256(content).hexdigest()}"')
+        return _cacheable_response(request, content, f'"{hashlib.sha256(content).hexdigest()}"')
 
-    async def _key(self) -> Key | None:
-        return (await self._ring.keys())[0] if self._ring else None
+    async def _current_key(self) -> Key | None:
+        return (await self._signing_keys.keys())[0] if self._signing_keys else None
 
-    def _place(self, url: str, key: Key | None, *, extended: bool = False) -> AgentCard:
-        card = card_at(self._extended if extended else self._public, url)
+    def _build_card(self, url: str, key: Key | None, *, extended: bool = False) -> AgentCard:
+        card = card_at(self._extended_card if extended else self._public_card, url)
         return signed_card(card, key, url) if key else card
 
-    def _write(self, url: str, key: Key | None) -> tuple[bytes, str]:
+    def _serialize_card(self, url: str, key: Key | None) -> tuple[bytes, str]:
         """The bytes of the card, and its entity tag.
 
         A signature may come out differently each time it is made, and each process makes its own. Cards that differ in
         nothing else are as good as the same, which is what a weak tag says: what a client has kept stays good.
         """
-        card = agent_card_to_dict(self._placed(url, key))
+        card = agent_card_to_dict(self._cached_card(url, key))
         content = json.dumps(card, ensure_ascii=False).encode()
         if key is None:
             return content, f'"{hashlib.sha256(content).hexdigest()}"'
@@ -77,20 +77,20 @@ class Cards:
         return content, f'W/"{hashlib.sha256(json.dumps(same).encode()).hexdigest()}"'
 
 
-def _answer(request: Request, content: bytes, tag: str) -> Response:
-    headers = {"ETag": tag, "Cache-Control": CACHED}
-    if _has_it(request.headers.get("if-none-match", ""), tag):
+def _cacheable_response(request: Request, content: bytes, tag: str) -> Response:
+    headers = {"ETag": tag, "Cache-Control": CACHE_CONTROL}
+    if _etag_matches(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
     headers["Content-Length"] = str(len(content))
     return Response(b"" if request.method == "HEAD" else content, headers=headers, media_type="application/json")
 
 
-def _has_it(if_none_match: str, tag: str) -> bool:
+def _etag_matches(if_none_match: str, tag: str) -> bool:
     """RFC 9110, 13.1.2: weak and strong tags are compared alike."""
     held = [held.strip().removeprefix("W/") for held in if_none_match.split(",")]
     return "*" in held or tag.removeprefix("W/") in held
 
 
-def _no_keys() -> JSONResponse:
+def _keys_unavailable() -> JSONResponse:
     logger.exception("the signing keys cannot be read")
     return JSONResponse({"error": "The signing keys cannot be read at the moment; the agent's log says why."}, 503)

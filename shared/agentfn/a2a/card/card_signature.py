@@ -10,11 +10,11 @@ from a2a.types import AgentCard
 from agentfn.a2a.card.card_builder.signing_keys import Key, KeyRing
 
 JWKS_PATH = "/.well-known/jwks.json"
-NOTICE_HEADER = "X-A2A-Notification-Signature"
-NOTICE_SECONDS = 300
+SIGNATURE_HEADER = "X-A2A-Notification-Signature"
+SIGNATURE_LIFETIME_SECONDS = 300
 
 
-def signed_card(card: AgentCard, key: Key, url: str) -> AgentCard:
+def sign_card(card: AgentCard, key: Key, url: str) -> AgentCard:
     """A copy with a signature, as the protocol has it (8.4): over the canonical form of its 1.0 layout (RFC 8785)."""
     from a2a.utils.signing import ProtectedHeader, create_agent_card_signer
 
@@ -25,25 +25,25 @@ def signed_card(card: AgentCard, key: Key, url: str) -> AgentCard:
 
 
 @dataclass(frozen=True)
-class Notary:
+class WebhookSigner:
     """Signs notifications, as the protocol's guide to them has it."""
 
-    ring: KeyRing
+    signing_keys: KeyRing
 
-    async def notice(self, issuer: str, audience: str, task_id: str, body: bytes) -> str:
+    async def sign(self, issuer: str, audience: str, task_id: str, body: bytes) -> str:
         """A JSON Web Token that says whose notification it is, for whom, of what task, and what its body is.
 
         `issuer` is the agent's URL, `audience` the webhook's. It holds for NOTICE_SECONDS.
         """
         import jwt
 
-        key = (await self.ring.keys())[0]
+        key = (await self.signing_keys.keys())[0]
         now = int(time.time())
         claims = {
             "iss": issuer,
             "aud": audience,
             "iat": now,
-            "exp": now + NOTICE_SECONDS,
+            "exp": now + SIGNATURE_LIFETIME_SECONDS,
             "jti": str(uuid4()),
             "taskId": task_id,
             "request_body_sha256": hashlib.sha256(body).hexdigest(),

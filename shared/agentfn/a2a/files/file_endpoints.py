@@ -11,24 +11,24 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from agentfn.a2a.file_links import PATH, key_of, read_id
-from agentfn.errors import StorageError
-from agentfn.files import Uploads, sanitize_file_name
+from agentfn.a2a.file_links import FILES_PATH, find_object_key, parse_file_id
+from agentfn.errors import StoredDataError
+from agentfn.files import UploadStore, sanitize_file_name
 from agentfn.runs.runner import Runner
 from agentfn.telemetry import logger
 from agentfn.tools import File
 from agentfn.tools.workspaces.file_names import MEDIA_TYPE
 
 UPLOADS_PATH = "/uploads"
-LONGEST_TYPE = 200  # characters
-FRESH = {"Cache-Control": "no-store"}
-NO_FILE = "There is no such file, or it has expired."
-FAILED = "The file's place cannot be reached at the moment; the agent's log says why."
+MAX_MEDIA_TYPE_CHARS = 200  # characters
+NO_STORE_HEADERS = {"Cache-Control": "no-store"}
+FILE_NOT_FOUND = "There is no such file, or it has expired."
+STORAGE_UNAVAILABLE = "The file's place cannot be reached at the moment; the agent's log says why."
 
-Answer = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Unfit(ValueError):  # noqa: N818 - it reads as a state
+class InvalidUpload(ValueError):  # noqa: N818 - it reads as a state
     """`field` of a request cannot be taken as it is."""
 
     def __init__(self, field: str, text: str, status: int = 400) -> None:
@@ -37,92 +37,92 @@ class Unfit(ValueError):  # noqa: N818 - it reads as a state
 
 
 @dataclass(frozen=True)
-class Wanted:
+class UploadRequest:
     """An upload that somebody wants to make, of at most `most` bytes."""
 
     name: str
     media_type: str
-    most: int
+    max_bytes: int
 
 
 def file_routes(runner: Runner) -> list[Route]:
     """Behind the guard: each request has its caller."""
-    door = FileDoor(runner)
+    door = FileEndpoints(runner)
     return [
-        Route(f"{PATH}{{id}}", _minded(door.download), methods=["GET"]),
-        Route(UPLOADS_PATH, _minded(door.offer), methods=["POST"]),
+        Route(f"{FILES_PATH}{{id}}", _map_storage_errors(door.download), methods=["GET"]),
+        Route(UPLOADS_PATH, _map_storage_errors(door.create_upload), methods=["POST"]),
     ]
 
 
-class FileDoor:
+class FileEndpoints:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._bucket = runner.bucket
 
     async def download(self, request: Request) -> Response:
         """On to a link that was signed just now. What is another caller's is as if it were not there."""
-        key = await self._key(request.path_params["id"], request.scope["agentfn.auth.identity"].user_name)
-        if key is None or await run_in_threadpool(self._bucket.held, key) is None:
-            return _refused(404, NO_FILE)
-        return RedirectResponse(self._bucket.link(key), 302, FRESH)
+        key = await self._find_key(request.path_params["id"], request.scope["agentfn.auth.identity"].user_name)
+        if key is None or await run_in_threadpool(self._bucket.get_info, key) is None:
+            return _error_response(404, FILE_NOT_FOUND)
+        return RedirectResponse(self._bucket.presigned_url(key), 302, NO_STORE_HEADERS)
 
-    async def offer(self, request: Request) -> Response:
+    async def create_upload(self, request: Request) -> Response:
         """What an upload is made with, and the part by which a message refers to it."""
         try:
-            wanted = read_wanted(await request.body(), self._runner.settings.max_upload_size)
-        except Unfit as unfit:
-            return _refused(unfit.status, str(unfit), field=unfit.field)
-        uploads = Uploads(self._bucket, self._runner.agent.name, request.scope["agentfn.auth.identity"].user_name)
-        upload_id, form = await run_in_threadpool(uploads.form, wanted.name, wanted.media_type, wanted.most)
+            wanted = parse_upload_request(await request.body(), self._runner.settings.max_upload_size)
+        except InvalidUpload as unfit:
+            return _error_response(unfit.status, str(unfit), field=unfit.field)
+        uploads = UploadStore(self._bucket, self._runner.agent.name, request.scope["agentfn.auth.identity"].user_name)
+        upload_id, form = await run_in_threadpool(uploads.create_form, wanted.name, wanted.media_type, wanted.max_bytes)
         offered = {
             "id": upload_id,
             "url": form.url,
             "fields": form.fields,
             "expires": f"{form.expires:%Y-%m-%dT%H:%M:%SZ}",
-            "maxSize": wanted.most,
+            "maxSize": wanted.max_bytes,
             "part": {"url": f"upload:{upload_id}", "filename": wanted.name, "mediaType": wanted.media_type},
         }
-        return JSONResponse(offered, 201, FRESH)
+        return JSONResponse(offered, 201, NO_STORE_HEADERS)
 
-    async def _key(self, text: str, owner: str) -> str | None:
-        ids = read_id(text)
+    async def _find_key(self, text: str, owner: str) -> str | None:
+        ids = parse_file_id(text)
         head = await self._runner.tasks.read(owner, ids[0]) if ids else None
-        return key_of(head.task, ids[1]) if ids and head else None
+        return find_object_key(head.task, ids[1]) if ids and head else None
 
 
-def read_wanted(body: bytes, most: int) -> Wanted:
+def parse_upload_request(body: bytes, max_bytes: int) -> UploadRequest:
     """Raises Unfit, which names the field."""
     try:
         shape: Any = json.loads(body)
     except (ValueError, RecursionError):
         shape = None
     if not isinstance(shape, dict):
-        raise Unfit("", 'the body must be a JSON object, as {"name": "a.csv", "mediaType": "text/csv", "size": 1000}')
+        raise InvalidUpload("", 'the body must be a JSON object, as {"name": "a.csv", "mediaType": "text/csv", "size": 1000}')
     name, kind, size = (shape.get(field) for field in ("name", "mediaType", "size"))
     if not isinstance(name, str) or not name.strip():
-        raise Unfit("name", "must be a text, the file's name")
-    if kind is not None and not (isinstance(kind, str) and len(kind) <= LONGEST_TYPE and MEDIA_TYPE.fullmatch(kind)):
-        raise Unfit("mediaType", "must be a media type, as text/csv; it may be left out")
+        raise InvalidUpload("name", "must be a text, the file's name")
+    if kind is not None and not (isinstance(kind, str) and len(kind) <= MAX_MEDIA_TYPE_CHARS and MEDIA_TYPE.fullmatch(kind)):
+        raise InvalidUpload("mediaType", "must be a media type, as text/csv; it may be left out")
     if size is not None and (type(size) is not int or size < 1):
-        raise Unfit("size", "must be a whole number of bytes, 1 at least; it may be left out")
-    if size is not None and size > most:
-        raise Unfit("size", f"{size:,} bytes; {most:,} are allowed", 413)
+        raise InvalidUpload("size", "must be a whole number of bytes, 1 at least; it may be left out")
+    if size is not None and size > max_bytes:
+        raise InvalidUpload("size", f"{size:,} bytes; {max_bytes:,} are allowed", 413)
     called = sanitize_file_name(name)
-    return Wanted(called, kind or File(called, b"").content_type, size or most)
+    return UploadRequest(called, kind or File(called, b"").content_type, size or max_bytes)
 
 
-def _minded(answer: Answer) -> Answer:
+def _map_storage_errors(answer: Endpoint) -> Endpoint:
     """What AWS, or the state that is there, does not let us answer is in the log."""
 
     async def minded(request: Request) -> Response:
         try:
             return await answer(request)
-        except (BotoCoreError, ClientError, StorageError):
+        except (BotoCoreError, ClientError, StoredDataError):
             logger.exception("a file's door failed")
-            return _refused(503, FAILED)
+            return _error_response(503, STORAGE_UNAVAILABLE)
 
     return minded
 
 
-def _refused(status: int, text: str, **more: str) -> JSONResponse:
-    return JSONResponse({"error": text, **{name: value for name, value in more.items() if value}}, status, FRESH)
+def _error_response(status: int, text: str, **more: str) -> JSONResponse:
+    return JSONResponse({"error": text, **{name: value for name, value in more.items() if value}}, status, NO_STORE_HEADERS)

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 from a2a.types import Part
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 
-from agentfn.a2a.files.upload_parts import is_upload, uploaded
+from agentfn.a2a.files.upload_parts import is_upload, find_upload
 from agentfn.a2a.media_types import check_file
-from agentfn.errors import FileRefused
-from agentfn.files import Fetcher, Upload, Uploads, fetch_source, sanitize_file_name
+from agentfn.errors import FileRejected
+from agentfn.files import Fetcher, Upload, UploadStore, fetch_source, sanitize_file_name
 from agentfn.settings import Settings
 from agentfn.tools import File
 
-Numbered = tuple[int, Part]  # a part, and its number as the caller counts them
+NumberedPart = tuple[int, Part]  # a part, and its number as the caller counts them
 
 
 async def read_files(
-    sent: Iterable[Numbered], modes: Sequence[str], settings: Settings, uploads: Uploads
+    parts: Iterable[NumberedPart], input_modes: Sequence[str], settings: Settings, uploads: UploadStore
 ) -> list[File | Upload]:
     """In the order of the message; what is at an address is fetched, all of it within AGENTFN_FETCH_SECONDS.
 
@@ -29,13 +29,13 @@ async def read_files(
     left = settings.max_files_size
     try:
         async with asyncio.timeout(settings.fetch_seconds):
-            for number, part in sent:
+            for number, part in parts:
                 if is_upload(part):
-                    files.append(await uploaded(part, number, uploads, settings))
+                    files.append(await find_upload(part, number, uploads, settings))
                 else:
-                    files.append(await _file(part, number, settings, left))
+                    files.append(await _read_file(part, number, settings, left))
                     left -= files[-1].size
-                check_file(files[-1].content_type, files[-1].name, number, modes)
+                check_file(files[-1].content_type, files[-1].name, number, input_modes)
     except TimeoutError:
         raise InvalidParamsError(
             f"part {number}: the files of the message did not come within {settings.fetch_seconds:g} s"
@@ -43,32 +43,32 @@ async def read_files(
     return files
 
 
-async def _file(part: Part, number: int, settings: Settings, left: int) -> File:
+async def _read_file(part: Part, number: int, settings: Settings, remaining_bytes: int) -> File:
     """`left` is how many bytes the message's files may still have."""
-    limit = min(settings.max_file_size, left)
+    limit = min(settings.max_file_size, remaining_bytes)
     together = f"; all files of a message may have {settings.max_files_size:,} together"
     try:
         file = (
-            _sent(part, number) if part.WhichOneof("content") == "raw" else await _found(part, number, limit, settings)
+            _inline_file(part, number) if part.WhichOneof("content") == "raw" else await _fetch_file(part, number, limit, settings)
         )
         if file.size > limit:
-            raise FileRefused(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
-    except FileRefused as error:
-        raise InvalidParamsError(f"part {number}: {error}{together if left < settings.max_file_size else ''}") from None
+            raise FileRejected(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
+    except FileRejected as error:
+        raise InvalidParamsError(f"part {number}: {error}{together if remaining_bytes < settings.max_file_size else ''}") from None
     return file
 
 
-def _sent(part: Part, number: int) -> File:
+def _inline_file(part: Part, number: int) -> File:
     name = sanitize_file_name(part.filename, f"file-{number}")
     if not part.raw:
-        raise FileRefused(f"the file {name} is empty")
+        raise FileRejected(f"the file {name} is empty")
     return File(name, part.raw, part.media_type)
 
 
-async def _found(part: Part, number: int, limit: int, settings: Settings) -> File:
+async def _fetch_file(part: Part, number: int, limit: int, settings: Settings) -> File:
     if not part.url.lower().startswith(("data:", "http://", "https://")):
         raise ContentTypeNotSupportedError(
             f"part {number}: only http(s) addresses, data: URIs and uploads are read; or send the file's content"
         )
-    file = await fetch_source(part.url, Fetcher.of(settings), name=part.filename, limit=limit)
+    file = await fetch_source(part.url, Fetcher.from_settings(settings), name=part.filename, max_bytes=limit)
     return dataclasses.replace(file, media_type=part.media_type or file.media_type)

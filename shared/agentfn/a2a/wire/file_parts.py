@@ -9,18 +9,18 @@ from typing import Any
 
 from a2a.utils.errors import InvalidParamsError
 
-CONTENTS = ("bytes", "uri", "fileWithBytes", "fileWithUri", "file_with_bytes", "file_with_uri")  # before 1.0
-FOR_URLS = str.maketrans("-_", "+/")
+CONTENT_FIELDS = ("bytes", "uri", "fileWithBytes", "fileWithUri", "file_with_bytes", "file_with_uri")  # before 1.0
+URLSAFE_TO_STANDARD = str.maketrans("-_", "+/")
 
 
-def check(asked: Any) -> None:
+def validate_file_parts(request: Any) -> None:
     """Raises InvalidParamsError for a message with such a file. What is no message is for others to refuse."""
-    for number, part in enumerate(_parts(asked), 1):
-        if wrong := _wrong(part):
+    for number, part in enumerate(_message_parts(request), 1):
+        if wrong := _file_error(part):
             raise InvalidParamsError(f"part {number}: {wrong}")
 
 
-def _parts(shape: Any) -> list[Any]:
+def _message_parts(shape: Any) -> list[Any]:
     """Of JSON-RPC, of HTTP, and of HTTP before 1.0."""
     if not isinstance(shape, dict):
         return []
@@ -30,19 +30,19 @@ def _parts(shape: Any) -> list[Any]:
     return parts if isinstance(parts, list) else []
 
 
-def _wrong(part: Any) -> str:
+def _file_error(part: Any) -> str:
     if not isinstance(part, dict):
         return ""
     file = part.get("file")
     if not isinstance(file, dict):
-        return _bad_base64(part.get("raw"), strict=False)
-    contents = [name for name in CONTENTS if file.get(name) is not None]
+        return _base64_error(part.get("raw"), strict=False)
+    contents = [name for name in CONTENT_FIELDS if file.get(name) is not None]
     if len(contents) != 1:
         return f"a file has either bytes or a uri; this one has {' and '.join(contents) or 'neither'}"
-    return _bad_base64(file[contents[0]], strict=contents[0] == "bytes") if "ytes" in contents[0] else ""
+    return _base64_error(file[contents[0]], strict=contents[0] == "bytes") if "ytes" in contents[0] else ""
 
 
-def _bad_base64(content: Any, *, strict: bool) -> str:
+def _base64_error(content: Any, *, strict: bool) -> str:
     """Protobuf's readers take base64 for URLs too, and without its end; the one for `bytes` does not. All of them leave
     out blanks and line ends.
     """
@@ -50,7 +50,7 @@ def _bad_base64(content: Any, *, strict: bool) -> str:
         return ""
     text = "".join(content.split())
     if not strict:
-        text = text.translate(FOR_URLS).rstrip("=")
+        text = text.translate(URLSAFE_TO_STANDARD).rstrip("=")
         text += "=" * (-len(text) % 4)
     try:
         base64.b64decode(text, validate=True)

@@ -19,108 +19,108 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentfn.a2a.task_streams import NO_STREAMS
+from agentfn.a2a.task_streams import STREAMING_UNSUPPORTED
 from agentfn.a2a.wire.protocol_middleware import file_parts, v0_3
 from agentfn.a2a.wire.protocol_middleware.strict_json import Unreadable, read, write
-from agentfn.json_numbers import exact
+from agentfn.json_numbers import decode_numbers
 
-PATH = re.compile(r"/|(/[^/]+)?/(message:(send|stream)|tasks(/.*)?)")
-WITH_BODY = (":send", ":stream", "/pushNotificationConfigs")  # ends of paths that JSON is sent to
-SPOKEN = {0: "0.3", 1: "1.0"}  # by major version
-EVENT = re.compile(rb"^data: (.*)$", re.MULTILINE)
+PROTOCOL_PATH_PATTERN = re.compile(r"/|(/[^/]+)?/(message:(send|stream)|tasks(/.*)?)")
+JSON_BODY_SUFFIXES = (":send", ":stream", "/pushNotificationConfigs")  # ends of paths that JSON is sent to
+SUPPORTED_VERSIONS = {0: "0.3", 1: "1.0"}  # by major version
+SSE_DATA_PATTERN = re.compile(rb"^data: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Wire:
+class ProtocolMiddleware:
     """Around the sdk's routes; what is not the protocol's passes by. `streams` says whether the agent does."""
 
     app: ASGIApp
-    streams: bool = True
+    streaming: bool = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"] if scope["type"] == "http" else ""
-        if not PATH.fullmatch(path):
+        if not PROTOCOL_PATH_PATTERN.fullmatch(path):
             await self.app(scope, receive, send)
             return
         asked, query = None, QueryParams(scope["query_string"])
         try:
-            if scope["method"] == "POST" and (path == "/" or path.endswith(WITH_BODY)):
-                asked, sent = read(await _whole(receive))
+            if scope["method"] == "POST" and (path == "/" or path.endswith(JSON_BODY_SUFFIXES)):
+                asked, sent = read(await _read_body(receive))
                 file_parts.check(asked)
-                receive = _again(sent, receive)
-            version = _version(Headers(scope=scope), query)
+                receive = _replay_body(sent, receive)
+            version = _read_version(Headers(scope=scope), query)
             v0_3.check(path, asked, query, version)
-            if not self.streams and v0_3.method_of(asked) in v0_3.STREAMING:
-                raise UnsupportedOperationError(NO_STREAMS)  # the sdk would say so in a stream
+            if not self.streaming and v0_3.method_of(asked) in v0_3.STREAMING:
+                raise UnsupportedOperationError(STREAMING_UNSUPPORTED)  # the sdk would say so in a stream
         except (A2AError, Unreadable) as error:
-            await _refusal(path, asked, error)(scope, receive, send)
+            await _error_response(path, asked, error)(scope, receive, send)
             return
         said = (b"a2a-version", version.encode())
         headers = [header for header in scope["headers"] if header[0].lower() != said[0]]
         history = v0_3.asks_no_history(path, asked, query)
         scope = {**scope, "headers": [*headers, said] if version else headers, "agentfn.no_history": history}
-        await self.app(scope, receive, Answer(send, asked).tell)
+        await self.app(scope, receive, ResponseRewriter(send, asked).send)
 
 
-class Answer:
+class ResponseRewriter:
     """Passes an answer on, its numbers as they were sent. JSON is held back until it is whole.
 
     Lines of server-sent events end with LF: readers that split by hand miss CRLF, which the sdk writes.
     """
 
-    def __init__(self, send: Send, asked: Any) -> None:
+    def __init__(self, send: Send, request: Any) -> None:
         self._send = send
-        self._asked = asked
-        self._kind = ""
+        self._request = request
+        self._media_type = ""
         self._start: Message = {}
         self._body = b""
 
-    async def tell(self, message: Message) -> None:
+    async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._start = message
-            self._kind = Headers(raw=message["headers"]).get("content-type", "").partition(";")[0]
-        elif self._kind == "text/event-stream":
+            self._media_type = Headers(raw=message["headers"]).get("content-type", "").partition(";")[0]
+        elif self._media_type == "text/event-stream":
             events = message.get("body", b"").replace(b"\r\n", b"\n")
-            message = {**message, "body": EVENT.sub(self._event, events)}
-        if not self._kind.endswith("json"):
+            message = {**message, "body": SSE_DATA_PATTERN.sub(self._rewrite_event, events)}
+        if not self._media_type.endswith("json"):
             await self._send(message)
         elif message["type"] == "http.response.body":
             self._body += message.get("body", b"")
             if not message.get("more_body"):
-                await self._tell_whole()
+                await self._send_json()
 
-    async def _tell_whole(self) -> None:
-        body = self._exact(self._body) if self._body else b""
+    async def _send_json(self) -> None:
+        body = self._rewrite_json(self._body) if self._body else b""
         headers = [header for header in self._start["headers"] if header[0].lower() != b"content-length"]
         length = (b"content-length", str(len(body)).encode())
         await self._send({**self._start, "headers": [*headers, length]})
         await self._send({"type": "http.response.body", "body": body})
 
-    def _event(self, line: re.Match[bytes]) -> bytes:
-        return b"data: " + self._exact(line[1])
+    def _rewrite_event(self, line: re.Match[bytes]) -> bytes:
+        return b"data: " + self._rewrite_json(line[1])
 
-    def _exact(self, answer: bytes) -> bytes:
-        return write(v0_3.complete(self._asked, exact(json.loads(answer))))
+    def _rewrite_json(self, answer: bytes) -> bytes:
+        return write(v0_3.complete(self._request, decode_numbers(json.loads(answer))))
 
 
-def _version(headers: Headers, query: QueryParams) -> str:
+def _read_version(headers: Headers, query: QueryParams) -> str:
     """What the client says that it speaks: in a header, or in the address; nothing where it says nothing.
 
     Raises VersionNotSupportedError.
     """
     version = (headers.get(VERSION_HEADER) or query.get(VERSION_HEADER) or "").strip()
     try:
-        spoken = not version or Version(version).major in SPOKEN
+        spoken = not version or Version(version).major in SUPPORTED_VERSIONS
     except InvalidVersion:
         spoken = False
     if not spoken:
         raise VersionNotSupportedError(
-            f"A2A-Version {version[:40]!r} is not spoken here; {' and '.join(SPOKEN.values())} are"
+            f"A2A-Version {version[:40]!r} is not spoken here; {' and '.join(SUPPORTED_VERSIONS.values())} are"
         )
     return version
 
 
-async def _whole(receive: Receive) -> bytes:
+async def _read_body(receive: Receive) -> bytes:
     body = b""
     while (message := await receive())["type"] == "http.request":
         body += message.get("body", b"")
@@ -129,7 +129,7 @@ async def _whole(receive: Receive) -> bytes:
     return body
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     unread = [body]
 
     async def again() -> Message:
@@ -138,9 +138,9 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _refusal(path: str, asked: Any, error: A2AError | Unreadable) -> JSONResponse:
+def _error_response(path: str, request: Any, error: A2AError | Unreadable) -> JSONResponse:
     if path == "/":
-        number = asked.get("id") if isinstance(asked, dict) else None
+        number = request.get("id") if isinstance(request, dict) else None
         known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
         wrong = JSONParseError(message=f"Parse error: {error}") if isinstance(error, Unreadable) else error
         return JSONResponse(build_error_response(known, wrong))

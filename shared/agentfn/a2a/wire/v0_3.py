@@ -12,11 +12,11 @@ from google.protobuf.message import Error as ProtobufError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 
-PREFIX = "/v1/"  # of its paths
-SENDING = ("/message:send", "/message:stream")
-STREAMING = ("message/stream", "tasks/resubscribe")
-DELETING = "tasks/pushNotificationConfig/delete"
-METHODS: dict[str, type[BaseModel]] = {
+PATH_PREFIX = "/v1/"  # of its paths
+SEND_PATH_SUFFIXES = ("/message:send", "/message:stream")
+STREAMING_METHODS = ("message/stream", "tasks/resubscribe")
+DELETE_PUSH_CONFIG_METHOD = "tasks/pushNotificationConfig/delete"
+REQUEST_MODELS: dict[str, type[BaseModel]] = {
     "message/send": types.SendMessageRequest,
     "message/stream": types.SendStreamingMessageRequest,
     "tasks/get": types.GetTaskRequest,
@@ -28,89 +28,89 @@ METHODS: dict[str, type[BaseModel]] = {
     "tasks/pushNotificationConfig/delete": types.DeleteTaskPushNotificationConfigRequest,
     "agent/getAuthenticatedExtendedCard": types.GetAuthenticatedExtendedCardRequest,
 }
-MOST_FAULTS = 3  # that one error names
+MAX_REPORTED_ERRORS = 3  # that one error names
 
 
-def check(path: str, asked: Any, query: QueryParams, version: str) -> None:
+def validate_request(path: str, request: Any, query: QueryParams, version: str) -> None:
     """What the sdk would answer with a wrong error. `version` is what the client says that it speaks, or nothing.
 
     Raises InvalidParamsError and VersionNotSupportedError.
     """
-    if path.startswith(PREFIX):
-        _check_query(query)
-        if path.endswith(SENDING):
-            _converted(lambda: _rest_message(asked))
+    if path.startswith(PATH_PREFIX):
+        _validate_query(query)
+        if path.endswith(SEND_PATH_SUFFIXES):
+            _check_conversion(lambda: _parse_rest_message(request))
         return
-    method = method_of(asked)
-    if (model := METHODS.get(method)) is None:
+    method = rpc_method(request)
+    if (model := REQUEST_MODELS.get(method)) is None:
         return
     if version and not version.startswith("0."):
         raise VersionNotSupportedError(f"{method} is a method of protocol 0.3, and A2A-Version says {version}")
     try:
-        request: Any = model.model_validate(asked)
+        request: Any = model.model_validate(request)
     except ValidationError as error:
         if any(fault["loc"][:1] != ("params",) for fault in error.errors()):
             return  # it is no JSON-RPC: that the sdk says well
-        raise InvalidParamsError(f"Invalid parameters: {_faults(error)}") from None
+        raise InvalidParamsError(f"Invalid parameters: {_format_errors(error)}") from None
     if method.startswith("message/"):
-        _converted(lambda: conversions.to_core_send_message_request(request))
+        _check_conversion(lambda: conversions.to_core_send_message_request(request))
 
 
-def method_of(asked: Any) -> str:
+def rpc_method(request: Any) -> str:
     """Of a JSON-RPC request; empty for what is none."""
-    method = asked.get("method") if isinstance(asked, dict) else None
+    method = request.get("method") if isinstance(request, dict) else None
     return method if isinstance(method, str) else ""
 
 
-def asks_no_history(path: str, asked: Any, query: QueryParams) -> bool:
+def requests_no_history(path: str, request: Any, query: QueryParams) -> bool:
     """Whether `historyLength` is 0, which the sdk reads as no limit."""
-    if not path.startswith(PREFIX) and method_of(asked) not in METHODS:
+    if not path.startswith(PATH_PREFIX) and rpc_method(request) not in REQUEST_MODELS:
         return False
-    params = asked.get("params", asked) if isinstance(asked, dict) else {}
+    params = request.get("params", request) if isinstance(request, dict) else {}
     inner = params.get("configuration", params) if isinstance(params, dict) else {}
     wanted = inner if isinstance(inner, dict) else {}
     return any(length in (0, "0") for length in (wanted.get("historyLength"), query.get("historyLength")))
 
 
-def without_history(config: Any, context: ServerCallContext) -> None:
+def set_empty_history(config: Any, context: ServerCallContext) -> None:
     """Says so to those who cut the history. `config` is whatever of a request has a `history_length`."""
     if context.state.get("no_history"):
         config.history_length = 0
 
 
-def complete(asked: Any, answer: Any) -> Any:
+def complete_response(request: Any, response: Any) -> Any:
     """A deletion's answer, which the sdk leaves without its result."""
-    if method_of(asked) == DELETING and isinstance(answer, dict) and "error" not in answer:
-        return {**answer, "result": answer.get("result")}
-    return answer
+    if rpc_method(request) == DELETE_PUSH_CONFIG_METHOD and isinstance(response, dict) and "error" not in response:
+        return {**response, "result": response.get("result")}
+    return response
 
 
-def _check_query(query: QueryParams) -> None:
+def _validate_query(query: QueryParams) -> None:
     length = query.get("historyLength") or "0"
     if not (length.isascii() and length.isdecimal() and len(length) < 10):
         raise InvalidParamsError("historyLength must be a whole number, 0 at least")
 
 
-def _rest_message(asked: Any) -> SendMessageRequest:
+def _parse_rest_message(request: Any) -> SendMessageRequest:
     """As the sdk reads it."""
-    sent = ParseDict(asked, a2a_v0_3_pb2.SendMessageRequest(), ignore_unknown_fields=True)
+    sent = ParseDict(request, a2a_v0_3_pb2.SendMessageRequest(), ignore_unknown_fields=True)
     params = proto_utils.FromProto.message_send_params(sent)
     return conversions.to_core_send_message_request(types.SendMessageRequest(id="", params=params))
 
 
-def _converted(convert: Callable[[], SendMessageRequest]) -> None:
+def _check_conversion(convert: Callable[[], SendMessageRequest]) -> None:
     """Its errors say much of the sdk and little of the message, but they come of it."""
     try:
         convert()
     except ValidationError as error:
-        raise InvalidParamsError(f"Invalid parameters: {_faults(error)}") from None
+        raise InvalidParamsError(f"Invalid parameters: {_format_errors(error)}") from None
     except (ProtobufError, ParseError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InvalidParamsError(f"Invalid parameters: the message cannot be read ({str(error)[:200]})") from None
 
 
-def _faults(error: ValidationError) -> str:
+def _format_errors(error: ValidationError) -> str:
     """Each by its place."""
     found = error.errors()
-    named = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in found[:MOST_FAULTS]]
-    more = f" (and {len(found) - MOST_FAULTS} more)" if len(found) > MOST_FAULTS else ""
+    named = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in found[:MAX_REPORTED_ERRORS]]
+    more = f" (and {len(found) - MAX_REPORTED_ERRORS} more)" if len(found) > MAX_REPORTED_ERRORS else ""
     return "; ".join(named) + more

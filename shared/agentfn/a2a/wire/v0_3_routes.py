@@ -20,30 +20,30 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-TASK = "/v1/tasks/{id}"
+TASK_PATH = "/v1/tasks/{id}"
 
-Events = Callable[[Request, ServerCallContext], AsyncIterable[Any]]
-Answering = Callable[[Request], Awaitable[Response]]
+EventSource = Callable[[Request, ServerCallContext], AsyncIterable[Any]]
+RouteEndpoint = Callable[[Request], Awaitable[Response]]
 
 
-def old_routes(requests: RequestHandler, contexts: ServerCallContextBuilder) -> list[Route]:
+def create_v0_3_routes(request_handler: RequestHandler, context_builder: ServerCallContextBuilder) -> list[Route]:
     """To stand before the sdk's own."""
-    old_contexts = V03ServerCallContextBuilder(contexts)
-    handler = REST03Handler(requests)
-    sending = _streaming(handler.on_message_send_stream, old_contexts)
-    following = _streaming(handler.on_subscribe_to_task, old_contexts)
+    old_contexts = V03ServerCallContextBuilder(context_builder)
+    handler = REST03Handler(request_handler)
+    sending = _stream_endpoint(handler.on_message_send_stream, old_contexts)
+    following = _stream_endpoint(handler.on_subscribe_to_task, old_contexts)
     return [
         Route("/v1/message:stream", sending, methods=["POST"]),
-        Route(f"{TASK}:subscribe", following, methods=["GET", "POST"]),
-        Route(f"{TASK}/pushNotificationConfigs/{{push_id}}", _deleting(requests, old_contexts), methods=["DELETE"]),
+        Route(f"{TASK_PATH}:subscribe", following, methods=["GET", "POST"]),
+        Route(f"{TASK_PATH}/pushNotificationConfigs/{{push_id}}", _delete_endpoint(request_handler, old_contexts), methods=["DELETE"]),
     ]
 
 
-def _streaming(events_of: Events, contexts: V03ServerCallContextBuilder) -> Answering:
+def _stream_endpoint(events_of: EventSource, context_builder: V03ServerCallContextBuilder) -> RouteEndpoint:
     @rest_stream_error_handler
     async def stream(request: Request) -> Response:
         await request.body()  # it cannot be read any more once the answer has begun
-        events = aiter(events_of(request, contexts.build(request)))
+        events = aiter(events_of(request, context_builder.build(request)))
         first = await anext(events)
 
         async def told() -> Any:
@@ -59,13 +59,13 @@ def _streaming(events_of: Events, contexts: V03ServerCallContextBuilder) -> Answ
     return stream
 
 
-def _deleting(requests: RequestHandler, contexts: V03ServerCallContextBuilder) -> Answering:
+def _delete_endpoint(request_handler: RequestHandler, context_builder: V03ServerCallContextBuilder) -> RouteEndpoint:
     @rest_error_handler
     async def delete(request: Request) -> Response:
         wanted = DeleteTaskPushNotificationConfigRequest(
             task_id=request.path_params["id"], id=request.path_params["push_id"]
         )
-        await requests.on_delete_task_push_notification_config(wanted, contexts.build(request))
+        await request_handler.on_delete_task_push_notification_config(wanted, context_builder.build(request))
         return Response(status_code=204)
 
     return delete

@@ -8,16 +8,16 @@ from a2a.types import ListTasksRequest, ListTasksResponse, Task, TaskState
 from a2a.utils.proto_utils import to_stream_response
 
 from agentfn.errors import ConflictError
-from agentfn.store.list_tasks import Listing
-from agentfn.store.task_record import Head
-from agentfn.store.task_store import Tasks
+from agentfn.store.list_tasks import TaskLister
+from agentfn.store.task_record import TaskRecord
+from agentfn.store.task_store import TaskStore
 
 
-class DynamoTaskStore(VersionedTaskStore):
+class SdkTaskStore(VersionedTaskStore):
     """The owner is the call context's user name. Versions are counters of saves, from 1."""
 
-    def __init__(self, tasks: Tasks) -> None:
-        self._tasks = tasks
+    def __init__(self, task_store: TaskStore) -> None:
+        self._task_store = task_store
 
     async def save(
         self,
@@ -33,43 +33,43 @@ class DynamoTaskStore(VersionedTaskStore):
             if task.status.state == TaskState.TASK_STATE_CANCELED:
                 return await self._cancel(task, event, context)
             if prev_version.is_missing:
-                created = await self._tasks.create(Head(self._tasks.agent, context.user.user_name, task))
+                created = await self._task_store.create(TaskRecord(self._task_store.agent, context.user.user_name, task))
                 return TaskVersion(created.version)
             return await self._replace(task, event, prev_version, context)
         except ConflictError as error:
             raise ConcurrentTaskModificationError(task.id) from error
 
     async def get(self, task_id: str, context: ServerCallContext) -> StoredTask | None:
-        head = await self._tasks.read(context.user.user_name, task_id)
+        head = await self._task_store.read(context.user.user_name, task_id)
         return StoredTask(head.task, TaskVersion(head.version)) if head else None
 
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
-        return await Listing(self._tasks).page(params, context.user.user_name)
+        return await TaskLister(self._task_store).list_page(params, context.user.user_name)
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
-        head = await self._tasks.read(context.user.user_name, task_id)
+        head = await self._task_store.read(context.user.user_name, task_id)
         if head is not None:
-            await self._tasks.delete(head)
+            await self._task_store.delete(head)
 
     async def _replace(
         self, task: Task, event: Event | None, prev_version: TaskVersion, context: ServerCallContext
     ) -> TaskVersion:
-        head = await self._tasks.read(context.user.user_name, task.id)
+        head = await self._task_store.read(context.user.user_name, task.id)
         if head is None or TaskVersion(head.version) != prev_version:
             raise ConflictError("the stored version is another one")
         return await self._write(head, task, event)
 
     async def _cancel(self, task: Task, event: Event | None, context: ServerCallContext) -> TaskVersion:
         while True:
-            head = await self._tasks.read(context.user.user_name, task.id)
-            if head is None or head.terminal:
+            head = await self._task_store.read(context.user.user_name, task.id)
+            if head is None or head.is_terminal:
                 raise ConflictError("there is nothing to cancel")
             try:
                 return await self._write(head, task, event)
             except ConflictError:
                 continue  # somebody wrote in between: look at what is there now
 
-    async def _write(self, head: Head, task: Task, event: Event | None) -> TaskVersion:
+    async def _write(self, record: TaskRecord, task: Task, event: Event | None) -> TaskVersion:
         events = [to_stream_response(event)] if event is not None else []
-        saved = await self._tasks.save(head, task=task, events=events, held=False)
+        saved = await self._task_store.save(record, task=task, events=events, held=False)
         return TaskVersion(saved.version)
