@@ -22,7 +22,7 @@ from agentfn.bootstrap import aws_client
 from agentfn.models import Prompt, Reply, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
-from agentfn.testing.scripted import ScriptedModel
+from agentfn.testing.scripted_model import ScriptedModel
 
 SAID, RESULT = 200, 600  # characters of the model's words and of a tool's result, in each step
 SECONDS, MEMORY = 3.0, 1.0  # of a step, most of it waiting for the model; GB of the function

@@ -21,7 +21,7 @@ from agentfn.loop import AgentLoop, LoopLimits
 from agentfn.models import Prompt, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
-from agentfn.testing.scripted import ScriptedModel
+from agentfn.testing.scripted_model import ScriptedModel
 from agentfn.tools.execution import ConcurrencyLimiter
 
 

@@ -12,7 +12,7 @@ import pytest
 from agentfn.bootstrap import aws_client
 from agentfn.local.embedded_aws import EmbeddedAws
 from agentfn.models import Prompt, Reply
-from agentfn.models.litellm import LitellmModel
+from agentfn.models.providers.litellm_model import LitellmModel
 from agentfn.warm_up import INITIALIZATION_TYPE_VARIABLE, prepare_environment
 from runtime.task_root import HOOKS
 

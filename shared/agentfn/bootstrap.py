@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentfn.a2a.card.card_builder.signing_keys import KeyRing
 from agentfn.agent import Agent
-from agentfn.auth.authenticator import Authenticator, AnonymousAuthenticator
+from agentfn.auth.authenticator import AnonymousAuthenticator, Authenticator
 from agentfn.auth.bearer import BearerAuthenticator
 from agentfn.auth.iam import IamAuthenticator
 from agentfn.errors import ConfigurationError
@@ -14,13 +14,13 @@ from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
 from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES, RetryPolicy
 from agentfn.models import Model
-from agentfn.models.choosing import opening
+from agentfn.models.registry import opening
 from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
 from agentfn.runs.work_queue import DeadLetterQueue, PushJob, WorkQueue
 from agentfn.settings import Settings
-from agentfn.store import TaskRecord, Table, TaskStore
+from agentfn.store import Table, TaskRecord, TaskStore
 from agentfn.store.payload_codec import PayloadCodec
 from agentfn.telemetry import logger
 from agentfn.tools import ToolRegistry

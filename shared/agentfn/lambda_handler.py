@@ -10,12 +10,19 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mangum import Mangum
 from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
-from agentfn.a2a import AgentRequestHandler, Cards, WebhookDelivery, Notary, PushConfigService, file_routes, create_app
+from agentfn.a2a import AgentRequestHandler, Cards, Notary, PushConfigService, WebhookDelivery, create_app, file_routes
 from agentfn.agent import Agent
-from agentfn.bootstrap import create_authenticator, create_signing_keys, create_runner, create_sweep, create_mcp_server
+from agentfn.bootstrap import create_authenticator, create_mcp_server, create_runner, create_signing_keys, create_sweep
 from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import StoredDataError
-from agentfn.event_sources.api_gateway import Event, base_url, is_api_gateway_event, is_sqs_event, is_schedule_event, normalize_event
+from agentfn.event_sources.api_gateway import (
+    Event,
+    base_url,
+    is_api_gateway_event,
+    is_schedule_event,
+    is_sqs_event,
+    normalize_event,
+)
 from agentfn.files import Fetcher
 from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.work_queue import Continuation, PushJob, parse_message

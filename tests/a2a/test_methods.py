@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn.testing import ScriptedModel, calls
-from support.protocol_clients import RPC_METHODS, V1_CLIENTS, V0_3_CLIENTS, CLIENTS, ProtocolClient
+from support.protocol_clients import CLIENTS, RPC_METHODS, V0_3_CLIENTS, V1_CLIENTS, ProtocolClient
 
 EACH = pytest.mark.parametrize("speaker", CLIENTS, ids=str)
 EACH_NEW = pytest.mark.parametrize("speaker", V1_CLIENTS, ids=str)

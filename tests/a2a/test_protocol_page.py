@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.protocol_clients import RPC_METHODS, REST_PATHS
+from support.protocol_clients import REST_PATHS, RPC_METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "protocol.md").read_text()

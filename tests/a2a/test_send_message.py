@@ -11,7 +11,7 @@ from agentfn import Agent, File, Output, tool
 from agentfn.bootstrap import aws_client
 from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
 from agentfn.testing.stage import headers_of
-from conftest import SideEffects, task_state, status_text
+from conftest import SideEffects, status_text, task_state
 
 
 def test_a_plain_answer_costs_two_table_writes_and_one_queue_message(play: Any) -> None:

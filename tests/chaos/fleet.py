@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from chaos.event_log import event_log_path, agent_log_path
-from chaos.fault_plan import FaultPlan, Fault
+from chaos.event_log import agent_log_path, event_log_path
+from chaos.fault_plan import Fault, FaultPlan
 
 FREEZE_SECONDS = (2.0, 9.0)  # seconds; a lease is 5
 TIMEOUT_MARGIN_SECONDS = 3.0  # seconds past its time until an invocation is cut off, as Lambda does

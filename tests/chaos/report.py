@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.event_log import read_event_log, read_agent_log
-from chaos.invariants import check_effects, check_scenario, check_messages, check_task
+from chaos.event_log import read_agent_log, read_event_log
+from chaos.invariants import check_effects, check_messages, check_scenario, check_task
 from chaos.scenarios import Scenario
 from chaos.stored_tasks import StoredTask
 

@@ -19,10 +19,10 @@ from agentfn.local.aws_resources import AwsResources, create_resources
 from agentfn.store.payload_codec import PayloadCodec
 from chaos.event_log import event_log_path, read_event_log
 from chaos.fault_plan import FaultPlan
-from chaos.fleet import Fleet, FaultCounter
+from chaos.fleet import FaultCounter, Fleet
 from chaos.queue_delivery import QueueDelivery
 from chaos.report import ChaosReport
-from chaos.scenarios import TOKEN, ScenarioClient, Scenario
+from chaos.scenarios import TOKEN, Scenario, ScenarioClient
 from chaos.stored_tasks import read_tasks
 
 REGION = "eu-central-1"

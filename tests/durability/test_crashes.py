@@ -15,7 +15,7 @@ from agentfn import Agent, tool
 from agentfn.models import Prompt, Turn
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
-from conftest import SideEffects, task_state, status_text
+from conftest import SideEffects, status_text, task_state
 from durability.crash_injection import CrashableStage, CrashTiming
 
 pytestmark = pytest.mark.slow

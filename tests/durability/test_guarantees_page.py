@@ -8,7 +8,7 @@ import pytest
 
 from agentfn import Agent
 from agentfn.testing import Stage
-from conftest import task_state, status_text
+from conftest import status_text, task_state
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

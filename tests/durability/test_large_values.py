@@ -14,8 +14,8 @@ from agentfn.store.payload_codec import PayloadCodec
 from agentfn.store.transactions import put_turns
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import headers_of
-from conftest import task_state, status_text
-from support.large_values import MAX_ITEM_BYTES, random_text, item_bytes
+from conftest import status_text, task_state
+from support.large_values import MAX_ITEM_BYTES, item_bytes, random_text
 
 pytestmark = pytest.mark.slow
 

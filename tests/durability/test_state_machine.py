@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from agentfn.runs.task_updates import with_status
-from agentfn.store import TaskRecord, MessageRecord
+from agentfn.store import MessageRecord, TaskRecord
 from agentfn.store.task_events import status_event
 from agentfn.tools import FileRecord
 from durability.store_harness import AGENT, RETENTION_DAYS
 from durability.store_model import (
-    TERMINAL_STATES,
     OWNER,
+    TERMINAL_STATES,
     WAITING_STATES,
-    StoreActors,
     ExpectedTask,
+    StoreActors,
     is_holding,
     is_not_terminal,
-    state_number,
     is_takeable,
-    shared_store,
     is_waiting,
+    shared_store,
+    state_number,
 )
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from agentfn.models import Model, Prompt, Reply, Turn
-from agentfn.models.litellm import LitellmModel, close
+from agentfn.models.providers.litellm_model import LitellmModel, close
 
 TOOL: dict[str, Any] = {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}
 PROMPT = Prompt("Be brief.", (Turn("user", "Where is Paris?"),), ({"type": "function", "function": TOOL},))

@@ -12,7 +12,7 @@ import pytest
 from e2e.a2a_client import AgentClient
 from e2e.emulator.process import ROOT
 from e2e.runtime_emulator import Package
-from provider_stubs.clients import AWS_ENVIRONMENT, API_KEY, MODEL_NAMES
+from provider_stubs.clients import API_KEY, AWS_ENVIRONMENT, MODEL_NAMES
 from provider_stubs.script import DIALECTS, Dialect, ScriptEntry, calls, fails, says
 from provider_stubs.server import StubProvider
 

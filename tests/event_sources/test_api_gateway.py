@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentfn.event_sources.api_gateway import INVALID_JSON, base_url, is_api_gateway_event, is_sqs_event, normalize_event
+from agentfn.event_sources.api_gateway import (
+    INVALID_JSON,
+    base_url,
+    is_api_gateway_event,
+    is_sqs_event,
+    normalize_event,
+)
 from agentfn.testing import http_event, queue_event, rest_event
 
 REST = "abc.execute-api.eu-west-1.amazonaws.com"

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentfn.bootstrap import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, calls, pause, queue_event
-from conftest import SideEffects, task_state, status_text
+from conftest import SideEffects, status_text, task_state
 
 
 def body(task_id: str, *, version: int = 1, sent: float | None = None) -> str:

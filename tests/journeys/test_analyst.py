@@ -17,7 +17,7 @@ import requests
 from agentfn import ConfigurationError, serve
 from agentfn.settings import Settings
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls
-from conftest import task_state, status_text
+from conftest import status_text, task_state
 
 FOLDER = Path(__file__).resolve().parents[2] / "functions" / "analyst"
 PENGUINS = (FOLDER / "data" / "penguins.csv").read_bytes()

@@ -17,7 +17,7 @@ import requests
 from agentfn.models import Prompt, Reply
 from agentfn.settings import Settings
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage
-from conftest import task_state, status_text
+from conftest import status_text, task_state
 from functions.librarian.questions import QUESTIONS, packet
 
 FOLDER = Path(__file__).resolve().parents[2] / "functions" / "librarian"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentfn.models.litellm import load
+from agentfn.models.providers.litellm_model import load
 from agentfn.testing import Stage
-from conftest import SideEffects, task_state, status_text
+from conftest import SideEffects, status_text, task_state
 from provider_stubs.clients import API_KEY, make_model
 from provider_stubs.dialects import Dialect
 from provider_stubs.server import StubProvider, calls, fails, hangs, says

@@ -8,7 +8,7 @@ import pytest
 
 from agentfn.models import Call, Reply
 from agentfn.testing import ScriptedModel, Stage, calls
-from conftest import SideEffects, task_state, status_text
+from conftest import SideEffects, status_text, task_state
 
 
 def results(model: ScriptedModel) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 
 from agentfn import ConfigurationError
 from agentfn.local.local_agent import LocalAgent
-from conftest import task_state, status_text
+from conftest import status_text, task_state
 from local.conftest import SCRIPTED
 from support.agent_folder import write_agent_folder
 

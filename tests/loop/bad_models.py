@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentfn.models import Call, Prompt, Reply, Usage
-from agentfn.models.turn import Finish
+from agentfn.models.openai_format import Finish
 from agentfn.testing import ScriptedModel
-from agentfn.testing.scripted import Answer
+from agentfn.testing.scripted_model import Answer
 
 NO_USAGE = Usage()
 LONE_SURROGATE = "\ud83d"  # of a character

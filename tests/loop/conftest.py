@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loop.loop_harness import MemoryWorkspace, LoopHarness, TracingTools
+from loop.loop_harness import LoopHarness, MemoryWorkspace, TracingTools
 
 
 @pytest.fixture

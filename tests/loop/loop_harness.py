@@ -12,7 +12,7 @@ from agentfn import Context, Deadline, File, FileInfo, Output, ToolError, tool
 from agentfn.loop import AgentLoop, LoopEvent, LoopFinished, LoopLimits, LoopResult
 from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import Model, Prompt, Turn
-from agentfn.models.messages import messages
+from agentfn.models.openai_format import messages
 from agentfn.tools import FileLink, FileRecord, ToolRegistry
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
 from provider_stubs.request_rules import openai_faults

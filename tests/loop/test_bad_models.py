@@ -13,11 +13,20 @@ from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.loop import AgentLoop, LoopEvent, LoopLimits, ModelTurn, Notice, TextDelta
 from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
-from agentfn.models.litellm import load
-from agentfn.models.messages import messages
+from agentfn.models.openai_format import messages
+from agentfn.models.providers.litellm_model import load
 from agentfn.testing import ScriptedModel, calls, stream
 from agentfn.tools import ToolRegistry
-from loop.bad_models import LONE_SURROGATE, ODD_IDS, ODD_NAMES, ODD_TEXTS, ProtocolSpeaker, json_action, is_closing, endless_model
+from loop.bad_models import (
+    LONE_SURROGATE,
+    ODD_IDS,
+    ODD_NAMES,
+    ODD_TEXTS,
+    ProtocolSpeaker,
+    endless_model,
+    is_closing,
+    json_action,
+)
 from loop.loop_harness import HELLO, check_transcript, tool_results
 from provider_stubs.request_rules import request_faults
 

@@ -18,16 +18,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentfn import Context, Deadline, tool
-from agentfn.errors import ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
+from agentfn.errors import ContextWindowExceeded, ModelRequestRejected, ModelUnavailable
 from agentfn.loop import LoopEvent, LoopFinished, LoopLimits, LoopResult, LoopStatus, ModelTurn, TextDelta
 from agentfn.loop.transcript import order_turns, pending_calls
 from agentfn.models import Call, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
-from agentfn.testing.scripted import Answer
+from agentfn.testing.scripted_model import Answer
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
-from loop.bad_models import ODD_ARGUMENTS, ODD_IDS, ODD_NAMES, ODD_TEXTS, json_action, endless_model
-from loop.loop_harness import HELLO, MemoryWorkspace, LoopHarness, TracingTools, check_events, check_request, check_transcript
+from loop.bad_models import ODD_ARGUMENTS, ODD_IDS, ODD_NAMES, ODD_TEXTS, endless_model, json_action
+from loop.loop_harness import (
+    HELLO,
+    LoopHarness,
+    MemoryWorkspace,
+    TracingTools,
+    check_events,
+    check_request,
+    check_transcript,
+)
 
 pytestmark = pytest.mark.slow
 

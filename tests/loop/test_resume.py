@@ -14,9 +14,9 @@ from agentfn.loop import LoopResult
 from agentfn.loop.transcript import pending_calls
 from agentfn.models import Call, Prompt, Reply, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
-from agentfn.testing.scripted import Answer
+from agentfn.testing.scripted_model import Answer
 from agentfn.tools import ToolRegistry
-from loop.loop_harness import HELLO, MemoryWorkspace, LoopHarness, TracingTools, check_transcript, tool_results
+from loop.loop_harness import HELLO, LoopHarness, MemoryWorkspace, TracingTools, check_transcript, tool_results
 
 LOOKS = [calls("look", at=place) for place in ("a", "b")]
 BOOKS = [calls("book", seat=seat) for seat in (1, 2)]

@@ -6,8 +6,18 @@ from typing import Any
 import pytest
 
 from agentfn.models import Prompt, Reply
-from agentfn.models.litellm import load
-from provider_stubs.clients import AWS_ENVIRONMENT, MODEL_CLASSES, Ask, Door, Telling, Way, close_connections, hello_request, make_model
+from agentfn.models.providers.litellm_model import load
+from provider_stubs.clients import (
+    AWS_ENVIRONMENT,
+    MODEL_CLASSES,
+    Ask,
+    Door,
+    Telling,
+    Way,
+    close_connections,
+    hello_request,
+    make_model,
+)
 from provider_stubs.script import DIALECTS, Dialect, says
 from provider_stubs.server import StubProvider
 

@@ -7,10 +7,10 @@ from email.utils import format_datetime
 
 import pytest
 
-from agentfn.errors import ModelError, ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
-from agentfn.models.litellm import LitellmModel, load
-from provider_stubs.clients import MODEL_CLASSES, API_KEY, LOOK_TOOL, MODEL_NAMES, Ask, Way, hello_request, make_model
-from provider_stubs.script import Dialect, ScriptedError, RawBody, drops, fails
+from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
+from agentfn.models.providers.litellm_model import LitellmModel, load
+from provider_stubs.clients import API_KEY, LOOK_TOOL, MODEL_CLASSES, MODEL_NAMES, Ask, Way, hello_request, make_model
+from provider_stubs.script import Dialect, RawBody, ScriptedError, drops, fails
 from provider_stubs.server import StubProvider
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 LIGHT = """
 import sys
-import agentfn.models.bedrock, agentfn.models.litellm, agentfn.models.openai, agentfn.testing.scripted
+import agentfn.models.providers.bedrock_model, agentfn.models.providers.litellm_model, agentfn.models.providers.openai_model, agentfn.testing.scripted_model
 print({"litellm", "openai", "boto3"} & sys.modules.keys())
 """
 
@@ -42,9 +42,9 @@ def watch(event, args):
         writes.append(str(args[0]))
 
 from agentfn.models import Prompt, Turn, connections
-from agentfn.models.bedrock import BedrockModel
-from agentfn.models.litellm import LitellmModel, close, load
-from agentfn.models.openai import OpenAIModel
+from agentfn.models.providers.bedrock_model import BedrockModel
+from agentfn.models.providers.litellm_model import LitellmModel, close, load
+from agentfn.models.providers.openai_model import OpenAIModel
 
 loop = asyncio.new_event_loop()
 sys.addaudithook(watch)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentfn.models import Usage
-from agentfn.models.litellm import load
 from agentfn.models.prices import COPY, LIST, Count, cost, entry, known, usage
+from agentfn.models.providers.litellm_model import load
 
 COUNTS = (
     Count(1_000, 500),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentfn.models.bedrock import BedrockModel
-from agentfn.models.litellm import LitellmModel, load
-from agentfn.models.openai import OpenAIModel
+from agentfn.models.providers.bedrock_model import BedrockModel
+from agentfn.models.providers.litellm_model import LitellmModel, load
+from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.clients import LOOK_TOOL, Ask, Door, Telling, Way, hello_request, make_model
 from provider_stubs.script import Dialect, calls, fails, says
 from provider_stubs.server import StubProvider

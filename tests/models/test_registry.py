@@ -11,10 +11,10 @@ import pytest
 
 from agentfn import Agent, ConfigurationError, Settings
 from agentfn.bootstrap import model_factory
-from agentfn.models.bedrock import BedrockModel
-from agentfn.models.choosing import on_bedrock, opening
-from agentfn.models.litellm import LitellmModel
-from agentfn.models.openai import OpenAIModel
+from agentfn.models.providers.bedrock_model import BedrockModel
+from agentfn.models.providers.litellm_model import LitellmModel
+from agentfn.models.providers.openai_model import OpenAIModel
+from agentfn.models.registry import on_bedrock, opening
 from agentfn.testing import ScriptedModel
 
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.amazon.nova-pro-v1:0"
@@ -124,7 +124,7 @@ def test_a_door_whose_package_is_missing_stops_the_start_and_says_what_to_do(
 def test_a_folder_that_holds_the_list_of_prices_alone_is_no_package(tmp_path: Path) -> None:
     tmp_path.joinpath("litellm").mkdir()
     code = (
-        "import sys\nfrom agentfn.errors import ConfigurationError\nfrom agentfn.models.choosing import opening\n"
+        "import sys\nfrom agentfn.errors import ConfigurationError\nfrom agentfn.models.registry import opening\n"
         "sys.path[:] = [sys.argv[1]]\n"
         "try: opening('mistral/c', key=lambda: None, base=None)\n"
         "except ConfigurationError as error: print(error)"
@@ -135,7 +135,7 @@ def test_a_folder_that_holds_the_list_of_prices_alone_is_no_package(tmp_path: Pa
 
 def test_choosing_imports_no_client() -> None:
     code = (
-        "import sys\nfrom agentfn.models.choosing import opening\n"
+        "import sys\nfrom agentfn.models.registry import opening\n"
         "for name in ('openai/a', 'bedrock/b', 'mistral/c'): opening(name, key=lambda: None, base=None)\n"
         "print({'openai', 'litellm', 'boto3'} & sys.modules.keys())"
     )

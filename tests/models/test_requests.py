@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from agentfn.models import Call, Prompt, Sampling, Turn
-from provider_stubs.clients import AWS_ENVIRONMENT, MODEL_CLASSES, API_KEY, LOOK_TOOL, Ask, Way, hello_request, request_with_calls, make_model
+from provider_stubs.clients import (
+    API_KEY,
+    AWS_ENVIRONMENT,
+    LOOK_TOOL,
+    MODEL_CLASSES,
+    Ask,
+    Way,
+    hello_request,
+    make_model,
+    request_with_calls,
+)
 from provider_stubs.script import Dialect, fails, says
 from provider_stubs.server import StubProvider
 

@@ -6,7 +6,7 @@ import pytest
 from agentfn.models import Call, Usage
 from provider_stubs.clients import LOOK_TOOL, Ask, Telling, Way, hello_request, make_model
 from provider_stubs.script import Dialect
-from provider_stubs.server import StubProvider, RawBody, calls, says
+from provider_stubs.server import RawBody, StubProvider, calls, says
 
 
 def test_a_text_answer_comes_with_its_tokens_and_its_price(provider: StubProvider, ask: Ask) -> None:

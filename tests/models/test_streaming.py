@@ -9,11 +9,22 @@ from typing import Any
 
 import pytest
 
-from agentfn.errors import ModelError, ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
+from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
 from provider_stubs.clients import LOOK_TOOL, Door, Telling, hello_request
 from provider_stubs.dialects import streamed
-from provider_stubs.script import BrokenStream, Deltas, Dialect, ScriptedError, RawBody, RepeatedEvents, calls, deltas, fails, says
+from provider_stubs.script import (
+    BrokenStream,
+    Deltas,
+    Dialect,
+    RawBody,
+    RepeatedEvents,
+    ScriptedError,
+    calls,
+    deltas,
+    fails,
+    says,
+)
 from provider_stubs.server import StubProvider
 
 LOOKING = hello_request(tools=(LOOK_TOOL,))

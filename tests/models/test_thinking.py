@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from agentfn.models import Call, Prompt, Reply, Sampling, Turn
-from provider_stubs.clients import LOOK_TOOL, Ask, Way, hello_request, request_with_calls, make_model
+from provider_stubs.clients import LOOK_TOOL, Ask, Way, hello_request, make_model, request_with_calls
 from provider_stubs.script import Dialect, ScriptedReply, calls, says
 from provider_stubs.server import StubProvider
 

@@ -12,7 +12,7 @@ import pytest
 from agentfn.errors import ModelUnavailable
 from agentfn.models import Prompt
 from provider_stubs.clients import MODEL_CLASSES, MODEL_NAMES, Ask, Door, Way, close_connections, hello_request
-from provider_stubs.script import BrokenStream, Dialect, ScriptEntry, NoResponse, hangs, says, trickles
+from provider_stubs.script import BrokenStream, Dialect, NoResponse, ScriptEntry, hangs, says, trickles
 from provider_stubs.server import StubProvider
 
 pytestmark = pytest.mark.slow

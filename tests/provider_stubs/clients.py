@@ -6,11 +6,12 @@ Bedrock's door signs with credentials from the environment: set those of `AWS` f
 from collections.abc import Callable
 from typing import Any, Literal
 
-from agentfn.models import Call, Prompt, Reply, Turn, connections
-from agentfn.models.bedrock import BedrockModel
-from agentfn.models.litellm import LitellmModel
-from agentfn.models.litellm import close as close_litellm
-from agentfn.models.openai import OpenAIModel
+from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models.providers import http_client
+from agentfn.models.providers.bedrock_model import BedrockModel
+from agentfn.models.providers.litellm_model import LitellmModel
+from agentfn.models.providers.litellm_model import close as close_litellm
+from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.dialects import Dialect
 from provider_stubs.server import StubProvider
 
@@ -31,11 +32,11 @@ LOOK_TOOL: dict[str, Any] = {
 }
 
 type Ask = Callable[[Prompt], Reply]
-type StubProvider = Literal["litellm", "direct"]
+type ClientKind = Literal["litellm", "direct"]
 type AnyModel = LitellmModel | OpenAIModel | BedrockModel
 type AskStreaming = Callable[[AnyModel, Prompt], tuple[list[str], Reply]]
 
-MODEL_CLASSES: dict[tuple[StubProvider, Dialect], type[AnyModel]] = {
+MODEL_CLASSES: dict[tuple[ClientKind, Dialect], type[AnyModel]] = {
     ("litellm", "openai"): LitellmModel,
     ("litellm", "anthropic"): LitellmModel,
     ("litellm", "bedrock"): LitellmModel,
@@ -44,7 +45,7 @@ MODEL_CLASSES: dict[tuple[StubProvider, Dialect], type[AnyModel]] = {
 }
 
 
-def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, way: StubProvider = "litellm") -> AnyModel:
+def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, way: ClientKind = "litellm") -> AnyModel:
     key = None if dialect == "bedrock" else API_KEY
     return MODEL_CLASSES[way, dialect](name or MODEL_NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
 
@@ -52,7 +53,7 @@ def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, way:
 async def close_connections() -> None:
     """Ends the connections of all doors."""
     await close_litellm()
-    await connections.close()
+    await http_client.close()
 
 
 def hello_request(text: str = "Where is Paris?", **options: Any) -> Prompt:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from provider_stubs import anthropic_format, bedrock_format, openai_format
-from provider_stubs.script import BrokenStream, Deltas, Dialect, ScriptedError, RepeatedEvents, ScriptedReply
+from provider_stubs.script import BrokenStream, Deltas, Dialect, RepeatedEvents, ScriptedError, ScriptedReply
 
 __all__ = ["Dialect", "ScriptedError", "ScriptedReply", "answer", "dialect_of", "failure", "streamed"]
 

@@ -22,12 +22,12 @@ from provider_stubs import dialects
 from provider_stubs.request_rules import request_faults
 from provider_stubs.script import (
     BrokenStream,
-    ScriptedError,
-    ScriptEntry,
+    NoResponse,
     RawBody,
     RepeatedEvents,
+    ScriptedError,
     ScriptedReply,
-    NoResponse,
+    ScriptEntry,
     calls,
     deltas,
     drops,

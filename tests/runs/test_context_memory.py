@@ -15,7 +15,7 @@ from agentfn.bootstrap import aws_client
 from agentfn.models import Prompt, Reply, Usage
 from agentfn.runs.conversation import Utterance, fit_to_budget, total_chars
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
-from conftest import task_state, status_text
+from conftest import status_text, task_state
 from durability.crash_injection import CrashableStage
 from loop.loop_harness import check_request
 

@@ -14,7 +14,7 @@ from a2a.types import Message, Role, TaskState, TaskStatus, TaskStatusUpdateEven
 
 from agentfn import Agent
 from agentfn.testing import Stage
-from conftest import task_state, status_text
+from conftest import status_text, task_state
 
 
 class Echo(AgentExecutor):

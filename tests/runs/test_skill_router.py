@@ -13,7 +13,7 @@ from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Reply, Usage
 from agentfn.runs.skill_router import parse_skill_id
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls, pause
-from conftest import task_state, status_text
+from conftest import status_text, task_state
 from durability.crash_injection import CrashableStage
 from loop.loop_harness import check_request
 from provider_stubs.clients import API_KEY

@@ -5,7 +5,7 @@ from typing import Any
 
 from agentfn.bootstrap import aws_client
 from agentfn.testing import ScriptedModel, Stage, calls
-from conftest import SideEffects, task_state, status_text
+from conftest import SideEffects, status_text, task_state
 
 
 def lose_messages(stage: Stage) -> None:

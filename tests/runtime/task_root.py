@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentfn import Agent, Context, serve, tool
 from agentfn.testing import ScriptedModel
-from agentfn.testing.scripted import calls
+from agentfn.testing.scripted_model import calls
 
 GATE = Path(os.environ["GATE"])
 

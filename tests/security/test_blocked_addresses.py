@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agentfn.errors import FileRejected
 from agentfn.fetch.address_policy import is_public
 from agentfn.files import Fetcher
-from support.resolvers import HOST_ADDRESSES, resolver_to, resolver_for
+from support.resolvers import HOST_ADDRESSES, resolver_for, resolver_to
 
 FORBIDDEN = [
     "http://169.254.169.254/",

@@ -10,7 +10,7 @@ from agentfn.errors import FileRejected
 from agentfn.fetch.address_policy import Address
 from agentfn.files import Fetcher
 from support.raw_http_server import RawHttpServer, http_response, redirect_response
-from support.resolvers import resolver_to, changing_resolver, resolver_for
+from support.resolvers import changing_resolver, resolver_for, resolver_to
 
 OUTSIDE = "127.0.0.2"
 

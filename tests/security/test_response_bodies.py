@@ -8,7 +8,7 @@ import pytest
 
 from agentfn.errors import FileRejected
 from agentfn.files import Fetcher
-from support.raw_http_server import RawResponse, RawHttpServer, Write, http_response
+from support.raw_http_server import RawHttpServer, RawResponse, Write, http_response
 
 LIMIT = 100_000
 HEAD = b"HTTP/1.1 200 OK\r\n"

@@ -17,7 +17,7 @@ from moto.core.botocore_stubber import BotocoreStubber
 from agentfn.bootstrap import aws_client
 from agentfn.files import Bucket
 from agentfn.local.aws_resources import create_resources
-from agentfn.store import TaskRecord, Table, TaskStore
+from agentfn.store import Table, TaskRecord, TaskStore
 from agentfn.store.payload_codec import PayloadCodec
 
 REGION = "eu-central-1"

@@ -9,7 +9,7 @@ from agentfn.models import Turn
 from agentfn.store import MessageRecord
 from agentfn.store.payload_codec import PayloadCodec
 from agentfn.tools import FileRecord
-from support.large_values import MAX_ITEM_BYTES, random_text, item_bytes
+from support.large_values import MAX_ITEM_BYTES, item_bytes, random_text
 
 pytestmark = pytest.mark.slow
 

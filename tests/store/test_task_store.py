@@ -12,7 +12,7 @@ from agentfn.bootstrap import aws_client
 from agentfn.errors import ConflictError, StoredDataError
 from agentfn.models import Call, Turn, Usage
 from agentfn.runs.task_updates import with_status
-from agentfn.store import TaskRecord, MessageRecord, TaskStore
+from agentfn.store import MessageRecord, TaskRecord, TaskStore
 from agentfn.store.task_events import status_event
 from agentfn.tools import FileRecord
 

@@ -9,7 +9,7 @@ import threading
 
 from agentfn import Agent, Context, File, Output, serve, tool
 from agentfn.testing import ScriptedModel
-from agentfn.testing.scripted import calls
+from agentfn.testing.scripted_model import calls
 from manners import GREETING
 
 GATE = threading.Event()

@@ -6,7 +6,7 @@ import pytest
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Model, Prompt, Reply, Turn, Usage
-from agentfn.testing.scripted import Answer, ScriptedModel, ScriptOver, calls, pause
+from agentfn.testing.scripted_model import Answer, ScriptedModel, ScriptOver, calls, pause
 from provider_stubs.clients import hello_request, request_with_calls
 
 type Asked = Callable[[ScriptedModel, Prompt], Reply]

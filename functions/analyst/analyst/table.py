@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from analyst.formats.cells import Cell, Type, read_cells
 from analyst.formats.grid import Grid
-from analyst.sql.identifiers import make_distinct, identifier
+from analyst.sql.identifiers import identifier, make_distinct
 
 
 @dataclass(frozen=True)

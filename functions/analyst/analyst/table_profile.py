@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from analyst.formats.cells import Cell
-from analyst.formatting import markdown_table, format_value
+from analyst.formatting import format_value, markdown_table
 from analyst.table import Column, Table
 
 # Above this many distinct values their list tells nothing.

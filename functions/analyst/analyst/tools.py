@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentfn import Context, File, InputFile, Output, ToolError, tool
-from analyst.catalog import table_names, read_tables_of, mentioned_files
+from analyst.catalog import mentioned_files, read_tables_of, table_names
 from analyst.charts.chart import Chart, ChartError, draw
 from analyst.formats.grid import NotATableError
 from analyst.formats.table_reader import read_tables

@@ -7,7 +7,7 @@ from itertools import groupby
 from agentfn import ToolError
 from librarian.formats.content import Part
 from librarian.items import Document, Item
-from librarian.limits import MAX_CHUNK_CHARS, MAX_CHUNKS, CHUNK_CHARS
+from librarian.limits import CHUNK_CHARS, MAX_CHUNK_CHARS, MAX_CHUNKS
 
 
 @dataclass(frozen=True)

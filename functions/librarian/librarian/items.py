@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from librarian.formats.content import Content, Heading, format_range
-from librarian.formats.headings import title_number, strip_number
+from librarian.formats.headings import strip_number, title_number
 from librarian.limits import MAX_OUTLINE_DEPTH
 
 MAX_SLUG_CHARS = 40

@@ -3,10 +3,10 @@
 from agentfn import Context, Output, ToolError, tool
 from librarian.chunks import with_citations
 from librarian.item_list import format_items
-from librarian.limits import MATCHES_PER_CALL, DEFAULT_HITS, MAX_HITS, MAX_SEARCH_TEXT_CHARS, READ_CHARS
-from librarian.locations import format_count, read_end, join_places, paging, resolve_range, search_ranges
+from librarian.limits import DEFAULT_HITS, MATCHES_PER_CALL, MAX_HITS, MAX_SEARCH_TEXT_CHARS, READ_CHARS
+from librarian.locations import format_count, join_places, paging, read_end, resolve_range, search_ranges
 from librarian.packet import Packet, open_packet
-from librarian.ranked_search import Hit, split_passages, rank_passages, make_snippet
+from librarian.ranked_search import Hit, make_snippet, rank_passages, split_passages
 from librarian.text_search import Match, find_matches, text_pattern
 
 LOOKUP_TIMEOUT_SECONDS = 300  # seconds: the first call of a run reads the whole packet

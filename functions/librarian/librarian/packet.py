@@ -11,7 +11,7 @@ from librarian.formats.content import Content, UnreadableFileError
 from librarian.formats.document_reader import check_size, read_content, suffix_of
 from librarian.formats.headings import strip_number
 from librarian.items import Document, Item
-from librarian.limits import MAX_CACHED_CHARS, MAX_CACHED_DOCUMENTS, LARGE_FILE_BYTES
+from librarian.limits import LARGE_FILE_BYTES, MAX_CACHED_CHARS, MAX_CACHED_DOCUMENTS
 
 NO_FILES = "No document is attached. Ask the user for one: PDF, .docx, HTML, Markdown or plain text."
 

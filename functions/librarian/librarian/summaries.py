@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agentfn import Context
 from librarian.chunks import Chunk
-from librarian.limits import MAX_PARALLEL_LOOPS, MAX_COMBINED_CHARS
+from librarian.limits import MAX_COMBINED_CHARS, MAX_PARALLEL_LOOPS
 from librarian.text import shorten
 
 PART_HEADER = "The part to sum up:"

@@ -22,7 +22,7 @@ from agentfn.a2a.request_handler import AgentRequestHandler
 from agentfn.a2a.wire.protocol_middleware.protocol_middleware import Wire
 from agentfn.a2a.wire.protocol_middleware.v0_3_routes import old_routes
 from agentfn.agent import Agent
-from agentfn.auth.authenticator import Authenticator, AuthenticationError
+from agentfn.auth.authenticator import AuthenticationError, Authenticator
 from agentfn.errors import AgentfnError
 from agentfn.settings import Settings
 from agentfn.telemetry import logger

@@ -6,7 +6,7 @@ from a2a.server.events.event_queue import Event
 from a2a.types import Message, StreamResponse, Task, TaskArtifactUpdateEvent
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.a2a.file_links import task_parts, presign_parts
+from agentfn.a2a.file_links import presign_parts, task_parts
 from agentfn.files import Bucket
 from agentfn.store.task_events import event_payload
 

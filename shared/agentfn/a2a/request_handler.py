@@ -54,7 +54,7 @@ from agentfn.errors import ConflictError
 from agentfn.files import UploadStore
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import with_status
-from agentfn.store import TaskRecord, TaskLister
+from agentfn.store import TaskLister, TaskRecord
 from agentfn.store.push_store import PushSubscription
 from agentfn.store.task_events import status_event
 

@@ -20,7 +20,7 @@ from agentfn.models import Turn
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import loop_awaiting_input, with_status
 from agentfn.runs.work_queue import Continuation
-from agentfn.store import TaskRecord, MessageRecord
+from agentfn.store import MessageRecord, TaskRecord
 from agentfn.store.push_store import PushSubscription, subscription_item, with_ids
 from agentfn.store.task_events import status_event
 

@@ -7,7 +7,7 @@ from typing import Any
 from a2a.server.events.event_queue import Event
 from a2a.types import Message, StreamResponse
 
-from agentfn.a2a.outbound_task import message_reply, presign_task, presign_event
+from agentfn.a2a.outbound_task import message_reply, presign_event, presign_task
 from agentfn.deadline import Deadline
 from agentfn.runs.runner import Runner
 from agentfn.store import TaskRecord

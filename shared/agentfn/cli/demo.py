@@ -9,7 +9,7 @@ from agentfn.agent import Agent
 from agentfn.cli.download import check_output_folder
 from agentfn.cli.logs import readable_logs
 from agentfn.cli.send import SendResult, compose_message, send_message
-from agentfn.cli.terminal import PrintLine, CliError, command_name
+from agentfn.cli.terminal import CliError, PrintLine, command_name
 
 DEMO_MODEL = "demo"  # the name of an agent's own model that needs no provider
 REAL_MODEL_EXAMPLE = "AGENT_MODEL=anthropic/claude-sonnet-4-5 AGENT_MODEL_API_KEY=..."

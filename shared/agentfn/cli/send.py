@@ -11,10 +11,16 @@ from a2a.client import Client
 from a2a.client.errors import A2AClientError
 from a2a.types import Artifact, GetTaskRequest, Message, Part, Role, SendMessageRequest, Task
 
-from agentfn.cli.client import map_client_errors, is_retryable, connect
+from agentfn.cli.client import connect, is_retryable, map_client_errors
 from agentfn.cli.download import OutputFolder, SavedFile, check_output_folder
-from agentfn.cli.progress import INTERRUPTED_STATES, ProgressPrinter, is_finished_or_interrupted, state_name, message_text
-from agentfn.cli.terminal import PrintLine, CliError, command_name, strip_control_chars, format_table
+from agentfn.cli.progress import (
+    INTERRUPTED_STATES,
+    ProgressPrinter,
+    is_finished_or_interrupted,
+    message_text,
+    state_name,
+)
+from agentfn.cli.terminal import CliError, PrintLine, command_name, format_table, strip_control_chars
 from agentfn.cli.upload import LOCAL_FILE_SCHEME, upload_files
 
 FIRST_POLL_SECONDS, MAX_POLL_SECONDS, POLL_BACKOFF_FACTOR = 0.3, 2.0, 1.3  # seconds between two looks at the task

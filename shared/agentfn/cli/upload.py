@@ -8,7 +8,7 @@ import httpx
 from a2a.types import Message, Part
 
 from agentfn.cli.client import is_loopback, unauthorized_text, unreachable_text
-from agentfn.cli.terminal import PrintLine, CliError, strip_control_chars
+from agentfn.cli.terminal import CliError, PrintLine, strip_control_chars
 
 LOCAL_FILE_SCHEME = "here:"  # scheme of a part whose file is still on this machine; its path follows
 UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0)

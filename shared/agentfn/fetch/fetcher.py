@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urljoin
 
 from agentfn.errors import FileRejected
-from agentfn.fetch.address_policy import Address, Target, Resolver, matches_host, parse_ip_address, is_public, parse_url, resolve_host
+from agentfn.fetch.address_policy import (
+    Address,
+    Resolver,
+    Target,
+    is_public,
+    matches_host,
+    parse_ip_address,
+    parse_url,
+    resolve_host,
+)
 from agentfn.fetch.fetch_response import FetchedFile, get_header, read_response
 from agentfn.settings import Settings
 

@@ -1,127 +1,131 @@
-"""The transcript in OpenAI's chat words and back: what litellm takes and gives, and every door begins with."""
+"""One entry of a transcript, and what a model answers with.
 
-import hashlib
-import json
-import re
-from collections.abc import Iterable
-from typing import Any
+The shapes follow OpenAI's chat messages, which every provider's client can be fed with.
+Source: https://platform.openai.com/docs/api-reference/chat/create
+"""
 
-from agentfn.models.door import Prompt
-from agentfn.models.turn import Call, Finish, Reply, Turn, Usage
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 
-FINISH: dict[str, Finish] = {
-    "length": "length",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "content_filter": "content_filter",
-    "content_filtered": "content_filter",
-    "guardrail_intervened": "content_filter",
-    "refusal": "content_filter",
-}
-THINKING = ("type", "thinking", "signature", "data")
-BLANK = "(empty)"  # Bedrock and Anthropic refuse blank text anywhere
+Role = Literal["user", "assistant", "tool"]
+Finish = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
-def messages(prompt: Prompt, *, thinking: bool = False, signed_ids: bool = True) -> list[dict[str, Any]]:
-    """The prompt as chat messages, with signed thinking where the provider takes it back.
+@dataclass(frozen=True)
+class Call:
+    """A tool call as the model wrote it: `arguments` is the raw text, which may be anything but JSON."""
 
-    An assistant turn that says nothing is left out. litellm keeps Gemini's signatures in ids, which are longer than
-    others take: `signed_ids` leaves them as they are.
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One entry of the transcript.
+
+    A user turn has text. An assistant turn has text, calls or both. A tool turn answers the call `call_id` of the
+    assistant turn before it; its text is never empty, because some providers refuse an empty result.
+
+    `cut` says that the provider stopped an assistant turn at its length limit, `filtered` that its content filter did.
+    `usage` is what that turn cost.
+    `thinking` holds a reasoning model's signed blocks as its provider wrote them: some want them back with the results
+    of the calls that came of them. `loop` names the inner loop that the turn belongs to; the task's own has no name.
     """
-    system = [{"role": "system", "content": prompt.system}] if prompt.system.strip() else []
-    spoken = [turn for turn in prompt.turns if turn.role != "assistant" or _speaks(turn)]
-    return system + [_message(turn, signed_ids) | (_thought(turn) if thinking else {}) for turn in spoken]
+
+    role: Role
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    cut: bool = False
+    filtered: bool = False
+    usage: "Usage | None" = None
+    thinking: tuple[dict[str, Any], ...] = ()
+    loop: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        shape: dict[str, Any] = {"role": self.role}
+        if self.text:
+            shape["text"] = self.text
+        if self.calls:
+            shape["calls"] = [[call.id, call.name, call.arguments] for call in self.calls]
+        if self.role == "tool":
+            shape |= {"call_id": self.call_id, "name": self.name}
+        if self.cut:
+            shape["cut"] = True
+        if self.filtered:
+            shape["filtered"] = True
+        if self.usage is not None:
+            shape["usage"] = self.usage.to_json()
+        if self.thinking:
+            shape["thinking"] = list(self.thinking)
+        if self.loop:
+            shape["loop"] = self.loop
+        return shape
+
+    @classmethod
+    def from_json(cls, shape: dict[str, Any]) -> Self:
+        calls = tuple(Call(*parts) for parts in shape.get("calls", ()))
+        usage = Usage.from_json(shape["usage"]) if "usage" in shape else None
+        thinking = tuple(shape.get("thinking", ()))
+        return cls(**{**shape, "calls": calls, "usage": usage, "thinking": thinking})
 
 
-def reply(answer: Any) -> Reply | None:
-    """litellm's ModelResponse as a reply, None where it holds no answer at all.
+@dataclass(frozen=True)
+class Usage:
+    """Tokens, and US dollars where the price is known. `cached` is the part of `prompt` read from a cache."""
 
-    Ids are as they come, missing or doubled ones too: the loop, which sees the whole transcript, sees to them.
-    """
-    if not getattr(answer, "choices", None):
-        return None
-    choice = answer.choices[0]
-    calls = tuple(
-        Call(call.id or "", call.function.name or "", call.function.arguments or "")
-        for call in choice.message.tool_calls or ()
-    )
-    thinking = signed(getattr(choice.message, "thinking_blocks", None) or ())
-    spent = usage(answer.usage, answer._hidden_params.get("response_cost"))
-    return Reply(choice.message.content or "", calls, spent, finish(choice.finish_reason, calls), thinking)
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    cost: float | None = None
 
+    @property
+    def uncached(self) -> int:
+        return self.prompt - self.cached
 
-def finish(reason: str | None, calls: tuple[Call, ...]) -> Finish:
-    """What a finish reason means, be it OpenAI's, Anthropic's or Bedrock's word."""
-    return FINISH.get(reason or "", "tool_calls" if calls else "stop")
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
 
+    def __add__(self, other: "Usage") -> "Usage":
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.cached + other.cached,
+            sum(known) if known else None,
+        )
 
-def signed(blocks: Iterable[Any]) -> tuple[dict[str, Any], ...]:
-    """Thinking blocks without litellm's own additions. One that is not signed is of no use to anybody later."""
-    return tuple(
-        {name: block[name] for name in THINKING if block.get(name) is not None}
-        for block in blocks
-        if block.get("signature") or block.get("data")
-    )
+    def to_json(self) -> dict[str, Any]:
+        shape = {"prompt": self.prompt, "completion": self.completion, "cached": self.cached}
+        return {**shape, "cost": self.cost} if self.cost is not None else shape
 
-
-def usage(counted: Any, cost: float | None) -> Usage:
-    """litellm's count. Zero where the provider counted nothing.
-
-    `cost` is None where litellm knows no price: it says 0 of a new model whose family it knows.
-    """
-    if counted is None:
-        return Usage()
-    details = getattr(counted, "prompt_tokens_details", None)
-    cached = getattr(details, "cached_tokens", None) or 0
-    return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0, cached, cost or None)
+    @classmethod
+    def from_json(cls, shape: dict[str, Any]) -> Self:
+        return cls(**shape)
 
 
-def _thought(turn: Turn) -> dict[str, Any]:
-    return {"thinking_blocks": list(turn.thinking)} if turn.thinking else {}
+@dataclass(frozen=True)
+class Reply:
+    """A model's answer. With `finish` "length" the text, or the last call's arguments, may be cut short."""
 
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish: Finish = "stop"
+    thinking: tuple[dict[str, Any], ...] = ()
 
-def _speaks(turn: Turn) -> bool:
-    return bool(turn.calls or turn.text.strip())
-
-
-def _message(turn: Turn, signed_ids: bool) -> dict[str, Any]:
-    text = turn.text if turn.text.strip() else None
-    if turn.role == "tool":
-        named = {"tool_call_id": _id(turn.call_id, signed_ids), "name": _name(turn.name)}
-        return {"role": "tool", **named, "content": text or BLANK}
-    if not turn.calls:
-        return {"role": turn.role, "content": text or BLANK}
-    calls = [
-        {
-            "id": _id(call.id, signed_ids),
-            "type": "function",
-            "function": {"name": _name(call.name), "arguments": _object(call)},
-        }
-        for call in turn.calls
-    ]
-    return {"role": "assistant", "content": text, "tool_calls": calls}
-
-
-def _name(name: str) -> str:
-    """A name that every provider takes back: models make up names that their own provider then refuses."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
-
-
-def _id(call_id: str, signed: bool) -> str:
-    """The id where every provider takes it back, else one made of it."""
-    if (signed and "__thought__" in call_id) or re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", call_id):
-        return call_id
-    return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:32]}"
-
-
-def _object(call: Call) -> str:
-    """What the model wrote where that is a JSON object; providers refuse to see anything else again."""
-    try:
-        return call.arguments if isinstance(json.loads(call.arguments, parse_constant=_refuse), dict) else "{}"
-    except (ValueError, RecursionError):
-        return "{}"
-
-
-def _refuse(constant: str) -> None:
-    """NaN and the infinities are Python's, not JSON's."""
-    raise ValueError(constant)
+    @property
+    def turn(self) -> Turn:
+        text = self.text if self.text.strip() else ""
+        return Turn(
+            "assistant",
+            text,
+            self.calls,
+            cut=self.finish == "length",
+            filtered=self.finish == "content_filter",
+            usage=self.usage,
+            thinking=self.thinking,
+        )

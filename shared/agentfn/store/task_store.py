@@ -23,7 +23,15 @@ from agentfn.store.table import Item, Table, item_key
 from agentfn.store.task_events import now_timestamp, snapshot_event, status_event
 from agentfn.store.task_notifier import TaskNotifier
 from agentfn.store.task_record import TaskRecord
-from agentfn.store.transactions import TransactionAction, put_events, put_task, put_message, put_turns, read_events, update_task
+from agentfn.store.transactions import (
+    TransactionAction,
+    put_events,
+    put_message,
+    put_task,
+    put_turns,
+    read_events,
+    update_task,
+)
 
 MAX_TURNS_PER_WRITE = 90  # a transaction takes 100 actions
 MAX_CHARS_PER_WRITE = 2_000_000  # characters of turns; a transaction takes 4 MB, and a turn's item is 300 KB at most

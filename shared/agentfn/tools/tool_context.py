@@ -116,7 +116,7 @@ class Context:
     workspace: Workspace
     report: Callable[[str], None] = lambda text: None
     state: Mapping[str, Any] = field(default_factory=dict)
-    run_nested: NestedLoopRunner = no_nested_loops
+    nested_loops: NestedLoopRunner = no_nested_loops
     max_output_chars: int = 30_000
 
     @property
@@ -150,4 +150,4 @@ class Context:
         journaled: when the call is made again in another run, a finished inner loop gives its result at once and an
         unfinished one goes on, given the same message. So this is for tools that are idempotent and asynchronous.
         """
-        return await self.run_nested(f"{self.call_id}/{name}", message, instructions=instructions, tools=tools)
+        return await self.nested_loops(f"{self.call_id}/{name}", message, instructions=instructions, tools=tools)

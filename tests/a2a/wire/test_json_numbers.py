@@ -13,7 +13,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Value
 
 from agentfn import Agent, Context, File, Output, tool
-from agentfn.json_numbers import ENCODED_PREFIX, encode_numbers, decode_numbers
+from agentfn.json_numbers import ENCODED_PREFIX, decode_numbers, encode_numbers
 from agentfn.testing import ScriptedModel, Stage, calls
 from support.protocol_clients import CLIENTS, ProtocolClient
 from support.raw_http_server import RawHttpServer, http_response

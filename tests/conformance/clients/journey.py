@@ -15,7 +15,16 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable
 
-from conformance.clients.client import TERMINAL_STATES, UNKNOWN, Client, PushConfig, Missing, CardInfo, OutgoingMessage, TaskUpdate
+from conformance.clients.client import (
+    TERMINAL_STATES,
+    UNKNOWN,
+    CardInfo,
+    Client,
+    Missing,
+    OutgoingMessage,
+    PushConfig,
+    TaskUpdate,
+)
 from conformance.clients.webhook import Webhook
 
 SECONDS = 60.0  # for a step

@@ -28,7 +28,7 @@ from a2a.types import (
 )
 from a2a.utils.errors import A2AError
 
-from conformance.clients.client import UNKNOWN, PushConfig, Missing, CardInfo, OutgoingMessage, TaskUpdate
+from conformance.clients.client import UNKNOWN, CardInfo, Missing, OutgoingMessage, PushConfig, TaskUpdate
 from conformance.clients.journey import run_journey
 from conformance.clients.webhook import TOKEN
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyst.charts.chart import Chart, ChartError, DrawnChart, draw
-from analyst.charts.scales import bin_edges, count_in_bins, parse_days, date_ticks, ticks
+from analyst.charts.scales import bin_edges, count_in_bins, date_ticks, parse_days, ticks
 from analyst.formats.cells import Cell
 from analyst.formats.table_reader import read_tables
 from analyst.sql.query import QueryResult, run_query

@@ -13,7 +13,7 @@ import pytest
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Prompt, Sampling, Turn, Usage
-from agentfn.models.bedrock import BedrockModel
+from agentfn.models.providers.bedrock_model import BedrockModel
 from provider_stubs.clients import AWS_ENVIRONMENT, LOOK_TOOL, MODEL_NAMES, Telling, hello_request, request_with_calls
 from provider_stubs.event_stream import event
 from provider_stubs.script import RawBody, ScriptedReply, fails, says

@@ -7,7 +7,7 @@ import pytest
 
 from agentfn.errors import ModelError, ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Sampling, Usage
-from agentfn.models.openai import OpenAIModel
+from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.clients import API_KEY, LOOK_TOOL, Telling, hello_request, request_with_calls
 from provider_stubs.script import BrokenStream, Deltas, RawBody, fails, says
 from provider_stubs.server import StubProvider
@@ -173,11 +173,11 @@ def test_an_error_in_a_stream_that_is_only_a_text_is_trouble_that_may_pass(
 def test_another_loop_in_the_same_process_gets_connections_of_its_own(provider: StubProvider) -> None:
     model = OpenAIModel("mine", key=lambda: API_KEY, base=provider.openai)
     provider.play(says("one"), says("two"))
-    from agentfn.models import connections
+    from agentfn.models.providers import http_client
 
     for _ in range(2):
         with asyncio.Runner() as runner:
             assert runner.run(model.ask(hello_request())).usage == Usage(11, 7, 0, None)
-            runner.run(connections.close())
+            runner.run(http_client.close())
 
     assert len({request.port for request in provider.requests}) == 2

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analyst.charts.scales import bin_edges, count_in_bins, format_tick, parse_days, format_days, date_ticks, ticks
+from analyst.charts.scales import bin_edges, count_in_bins, date_ticks, format_days, format_tick, parse_days, ticks
 from analyst.charts.svg_plot import Axis, Plot, draw_bars, draw_histogram, draw_points
 from analyst.formats.cells import Cell
 from analyst.formatting import format_value

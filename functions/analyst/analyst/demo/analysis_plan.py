@@ -5,8 +5,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analyst.demo.analysis import Analysis, comparison, count_analysis, correlation, distribution, trend
-from analyst.demo.question import COUNT_WORDS, RELATION_WORDS, SPREAD_WORDS, TIME_WORDS, TREND_WORDS, Clause, split_clauses
+from analyst.demo.analysis import Analysis, comparison, correlation, count_analysis, distribution, trend
+from analyst.demo.question import (
+    COUNT_WORDS,
+    RELATION_WORDS,
+    SPREAD_WORDS,
+    TIME_WORDS,
+    TREND_WORDS,
+    Clause,
+    split_clauses,
+)
 from analyst.demo.tool_results import Table
 from analyst.sql.identifiers import make_distinct
 

@@ -7,7 +7,7 @@ from analyst.formats.grid import Grid, NotATableError
 from analyst.formats.json_records import looks_like_json, read_records
 from analyst.formats.text_encoding import decode_text
 from analyst.formats.workbook import read_sheets
-from analyst.sql.identifiers import make_distinct, identifier
+from analyst.sql.identifiers import identifier, make_distinct
 from analyst.table import Table, make_table
 
 MAX_BYTES = 64_000_000

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from analyst.formats.cells import Cell
-from analyst.formatting import markdown_table, format_value
+from analyst.formatting import format_value, markdown_table
 from analyst.sql.aggregates import AGGREGATE_NAMES
 from analyst.sql.sandbox import open_sandbox
 from analyst.table import Table

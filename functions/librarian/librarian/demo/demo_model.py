@@ -13,7 +13,7 @@ from typing import Any
 
 from agentfn.models import Call, Prompt, Reply
 from librarian.demo.conversation import CompletedCall, Conversation
-from librarian.demo.extracts import best_extracts, split_extracts, leading_extracts
+from librarian.demo.extracts import best_extracts, leading_extracts, split_extracts
 from librarian.demo.question import Question, classify_question
 from librarian.packet import NO_FILES
 from librarian.summaries import DIGESTS_HEADER, PART_HEADER

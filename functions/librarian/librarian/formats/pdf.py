@@ -12,7 +12,7 @@ from librarian.formats.content import Content, Heading, Part, UnreadableFileErro
 from librarian.formats.page_headers import strip_page_headers
 from librarian.formats.pdf_bookmarks import read_bookmarks
 from librarian.formats.pdf_headings import find_headings
-from librarian.limits import MIN_PAGE_CHARS, MAX_DOCUMENT_CHARS, MAX_PDF_PAGES
+from librarian.limits import MAX_DOCUMENT_CHARS, MAX_PDF_PAGES, MIN_PAGE_CHARS
 from librarian.text import tidy_text
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from a2a.types import Part
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 
-from agentfn.a2a.files.upload_parts import is_upload, find_upload
+from agentfn.a2a.files.upload_parts import find_upload, is_upload
 from agentfn.a2a.media_types import check_file
 from agentfn.errors import FileRejected
 from agentfn.files import Fetcher, Upload, UploadStore, fetch_source, sanitize_file_name

@@ -14,7 +14,7 @@ from agentfn.fetch.address_policy import Resolver, matches_host, parse_ip_addres
 from agentfn.runs.runner import Runner
 from agentfn.runs.work_queue import PushJob
 from agentfn.store import TaskRecord
-from agentfn.store.push_store import PushSubscription, PushStore, with_ids
+from agentfn.store.push_store import PushStore, PushSubscription, with_ids
 
 MAX_CONFIG_COUNT = 10  # configurations of one task
 MAX_CONFIG_ID_CHARS, MAX_SECRET_CHARS = 128, 4_096  # characters

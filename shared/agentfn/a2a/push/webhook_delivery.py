@@ -13,7 +13,7 @@ from google.protobuf.json_format import MessageToDict
 
 from agentfn.a2a.card.card_builder.card_signature import NOTICE_HEADER, Notary
 from agentfn.a2a.file_links import base_url_var
-from agentfn.a2a.outbound_task import presign_task, presign_event
+from agentfn.a2a.outbound_task import presign_event, presign_task
 from agentfn.a2a.push.push_configs import WebhookClient
 from agentfn.deadline import Deadline
 from agentfn.errors import ConfigurationError, FileRejected
@@ -21,7 +21,7 @@ from agentfn.json_numbers import decode_numbers
 from agentfn.runs.runner import Runner
 from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, PushJob
 from agentfn.store import TaskRecord
-from agentfn.store.push_store import PushSubscription, PushStore, mark_delivered
+from agentfn.store.push_store import PushStore, PushSubscription, mark_delivered
 from agentfn.telemetry import logger
 
 MAX_ATTEMPTS = 8

@@ -11,16 +11,15 @@ from functools import cache
 from typing import Any
 
 from agentfn.errors import ModelRequestRejected
-from agentfn.models import capabilities
-from agentfn.models.assembly import Assembly
-from agentfn.models.connections import http, kept
-from agentfn.models.direct import Answer, DirectModel, Errors, Ready
-from agentfn.models.door import Prompt
-from agentfn.models.failures import REMEDIES, Complaint
-from agentfn.models.messages import finish, messages
+from agentfn.models import profiles
+from agentfn.models.error_mapping import REMEDIES, Complaint
+from agentfn.models.model import Prompt
+from agentfn.models.openai_format import Call, Reply, finish, messages
+from agentfn.models.optional_params import Request, options
 from agentfn.models.prices import Count, Known
-from agentfn.models.turn import Call, Reply
-from agentfn.models.wishes import Request, options
+from agentfn.models.providers.http_client import http, kept
+from agentfn.models.providers.http_model import Answer, DirectModel, Errors, Ready
+from agentfn.models.stream_accumulator import Assembly
 
 OURS = ("model", "api_key")
 
@@ -80,7 +79,7 @@ class OpenAIModel(DirectModel):
             {part: value for part, value in message.items() if part != "name"}
             for message in messages(prompt, signed_ids=False)
         ]
-        return {"messages": spoken, **options(prompt, shaped=capabilities.follows_schema(known))}
+        return {"messages": spoken, **options(prompt, shaped=profiles.follows_schema(known))}
 
     async def _send(self, ready: Ready, request: Request, *, streamed: bool) -> Any:
         openai, key = ready.sender, ready.key

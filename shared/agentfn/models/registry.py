@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from agentfn.errors import ConfigurationError
-from agentfn.models.door import Model
+from agentfn.models.model import Model
 
 Door = Literal["openai", "bedrock", "litellm"]
 
@@ -41,15 +41,15 @@ def opening(
     def make() -> Model:
         match chosen:
             case "openai":
-                from agentfn.models.openai import OpenAIModel
+                from agentfn.models.providers.openai_model import OpenAIModel
 
                 return OpenAIModel(name, key=key, base=base)
             case "bedrock":
-                from agentfn.models.bedrock import BedrockModel
+                from agentfn.models.providers.bedrock_model import BedrockModel
 
                 return BedrockModel(name, key=key, base=base)
             case "litellm":
-                from agentfn.models.litellm import LitellmModel
+                from agentfn.models.providers.litellm_model import LitellmModel
 
                 return LitellmModel(name, key=key, base=base)
 

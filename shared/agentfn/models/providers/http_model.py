@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from agentfn.errors import ModelUnavailable
-from agentfn.models import capabilities, prices
-from agentfn.models.connections import pieces
-from agentfn.models.door import Prompt
-from agentfn.models.failures import legible, told, translated
-from agentfn.models.hosted import Hosted
+from agentfn.models import prices, profiles
+from agentfn.models.error_mapping import legible, told, translated
+from agentfn.models.model import Prompt
+from agentfn.models.openai_format import Reply
+from agentfn.models.optional_params import STREAMED, Request, granted
 from agentfn.models.prices import Count, Known
-from agentfn.models.turn import Reply
-from agentfn.models.wishes import STREAMED, Request, granted
+from agentfn.models.providers.http_client import pieces
+from agentfn.models.providers.provider_model import Hosted
 
 GRACE = 0.25  # seconds that a connection gets to end after its answer did; then it can be used again
 
@@ -88,7 +88,7 @@ class DirectModel(Hosted, ABC):
 
     async def calls_tools(self) -> bool:
         """What litellm's list says, where there is one."""
-        return capabilities.calls_tools(await asyncio.to_thread(prices.known, self.name))
+        return profiles.calls_tools(await asyncio.to_thread(prices.known, self.name))
 
     @abstractmethod
     def _sender(self, key: str | None) -> Any:

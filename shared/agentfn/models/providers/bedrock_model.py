@@ -15,16 +15,17 @@ from typing import Any
 from urllib.parse import quote
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
-from agentfn.models import capabilities, converse
-from agentfn.models.assembly import Assembly
-from agentfn.models.choosing import on_bedrock
-from agentfn.models.connections import http
-from agentfn.models.direct import Answer, DirectModel, Errors, Ready
-from agentfn.models.door import Prompt
-from agentfn.models.failures import REMEDIES, Complaint
-from agentfn.models.messages import messages
+from agentfn.models import profiles
+from agentfn.models.error_mapping import REMEDIES, Complaint
+from agentfn.models.model import Prompt
+from agentfn.models.openai_format import messages
+from agentfn.models.optional_params import Request, options
 from agentfn.models.prices import Count, Known
-from agentfn.models.wishes import Request, options
+from agentfn.models.providers import bedrock_converse
+from agentfn.models.providers.http_client import http
+from agentfn.models.providers.http_model import Answer, DirectModel, Errors, Ready
+from agentfn.models.registry import on_bedrock
+from agentfn.models.stream_accumulator import Assembly
 
 # A stream's errors have no status of their own.
 STATUS = {
@@ -107,11 +108,11 @@ class _Listener:
             case "contentBlockDelta", {"delta": {"toolUse": use}, "contentBlockIndex": place}:
                 self._assembly.call(place, "", "", use.get("input") or "")
             case "contentBlockDelta", {"delta": {"reasoningContent": content}}:
-                self._assembly.think(converse.thinking(content))
+                self._assembly.think(bedrock_converse.thinking(content))
             case "messageStop", {"stopReason": reason}:
                 self._reason = reason
             case "metadata", {"usage": usage}:
-                self._count = converse.count(usage)
+                self._count = bedrock_converse.count(usage)
         return ""
 
 
@@ -159,14 +160,14 @@ class BedrockModel(DirectModel):
         raise ModelRequestRejected(f"{self.name} was not asked, for want of AWS credentials: {REMEDIES[401]}")
 
     def _request(self, prompt: Prompt, known: Known) -> Request:
-        shaped = capabilities.follows_closed_schema(known, prompt.schema)
+        shaped = profiles.follows_closed_schema(known, prompt.schema)
         spoken = messages(prompt, thinking=True, signed_ids=False)
         return {"messages": spoken, **options(prompt, shaped=shaped)}
 
     async def _send(self, ready: Ready, request: Request, *, streamed: bool) -> Any:
         way = "converse-stream" if streamed else "converse"
         url = f"{ready.sender.endpoint}/model/{quote(self._id, safe='')}/{way}"
-        content = json.dumps(converse.body(request, self._id, ready.known)).encode()
+        content = json.dumps(bedrock_converse.body(request, self._id, ready.known)).encode()
         client = http()
         asked = client.build_request("POST", url, content=content, headers=ready.sender.headers(url, content))
         response = await client.send(asked, stream=streamed, follow_redirects=False)
@@ -183,7 +184,7 @@ class BedrockModel(DirectModel):
         return Complaint, httpx.HTTPError, ParserError
 
     def _read(self, shape: Any) -> Answer | None:
-        return converse.answer(shape)
+        return bedrock_converse.answer(shape)
 
 
 def _words(payload: bytes) -> str:

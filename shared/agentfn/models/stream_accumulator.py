@@ -4,8 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentfn.models.messages import finish, signed
-from agentfn.models.turn import Call, Reply, Usage
+from agentfn.models.openai_format import Call, Reply, Usage, finish, signed
 
 
 class Assembly:

@@ -18,16 +18,15 @@ from functools import cache
 from typing import Any
 
 from agentfn.errors import ModelUnavailable
-from agentfn.models import capabilities
-from agentfn.models.assembly import Assembly
-from agentfn.models.chunks import closing, heard, silenced, whole
-from agentfn.models.door import Prompt
-from agentfn.models.failures import told, translated
-from agentfn.models.hosted import Hosted
-from agentfn.models.messages import messages, reply
+from agentfn.models import profiles
+from agentfn.models.error_mapping import told, translated
+from agentfn.models.model import Prompt
+from agentfn.models.openai_format import Reply, messages, reply
+from agentfn.models.optional_params import STREAMED, granted, options
 from agentfn.models.prices import entry
-from agentfn.models.turn import Reply
-from agentfn.models.wishes import STREAMED, granted, options
+from agentfn.models.providers.litellm_stream import closing, heard, silenced, whole
+from agentfn.models.providers.provider_model import Hosted
+from agentfn.models.stream_accumulator import Assembly
 
 # litellm keeps one client for each timeout it is told, so it is always told the same: the longest that Lambda allows.
 LONGEST = 900.0
@@ -74,7 +73,7 @@ class LitellmModel(Hosted):
             litellm = await asyncio.to_thread(load)
         except ImportError:
             return True
-        return capabilities.calls_tools(entry(litellm.model_cost, self.name))
+        return profiles.calls_tools(entry(litellm.model_cost, self.name))
 
     async def _request(self, prompt: Prompt) -> tuple[Any, dict[str, Any]]:
         """litellm, and what it is asked."""
@@ -82,12 +81,12 @@ class LitellmModel(Hosted):
         known = entry(litellm.model_cost, self.name)
         request: dict[str, Any] = {
             "model": self.name,
-            "messages": messages(prompt, thinking=capabilities.remembers_thinking(known, self.name)),
+            "messages": messages(prompt, thinking=profiles.remembers_thinking(known, self.name)),
             "timeout": LONGEST,
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            **options(prompt, shaped=capabilities.follows_schema(known)),
+            **options(prompt, shaped=profiles.follows_schema(known)),
         }
         optional = {"api_key": key, "api_base": self._base}
         return litellm, request | {name: value for name, value in optional.items() if value}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agentfn.models.door import Prompt
+from agentfn.models.model import Prompt
 
 Request = dict[str, Any]
 

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from traceback import clear_frames
 from typing import Any
 
-from agentfn.errors import ModelError, ModelRequestRejected, ContextWindowExceeded, ModelUnavailable
+from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
 from agentfn.telemetry import logger
 
 # Of a provider's complaint, the characters that are logged, and how many in a row make it a quotation.

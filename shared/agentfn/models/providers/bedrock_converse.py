@@ -8,11 +8,10 @@ import json
 from base64 import b64decode, b64encode
 from typing import Any
 
-from agentfn.models.capabilities import reasoning
-from agentfn.models.messages import BLANK, finish, signed
+from agentfn.models.openai_format import BLANK, Call, Reply, finish, signed
+from agentfn.models.optional_params import Request
 from agentfn.models.prices import Count, Known
-from agentfn.models.turn import Call, Reply
-from agentfn.models.wishes import Request
+from agentfn.models.profiles import reasoning
 
 type Block = dict[str, Any]
 
