@@ -55,7 +55,12 @@ print(json.dumps([name for name, module in sys.modules.items() if module]))
 # thing, alas: the sdk imports it with its routes.
 HEAVY = {
     *("litellm", "openai", "aiohttp", "tiktoken", "jwt", "cryptography", "mcp", "jsonschema", "sqlite3", "requests"),
-    *("agentfn.models.providers.litellm_model", "agentfn.models.providers.openai_model", "agentfn.models.providers.bedrock_model", "agentfn.loop.agent_loop"),
+    *(
+        "agentfn.models.providers.litellm_model",
+        "agentfn.models.providers.openai_model",
+        "agentfn.models.providers.bedrock_model",
+        "agentfn.loop.agent_loop",
+    ),
     *(
         "agentfn.loop.tool_calls.lifecycle_tools",
         "agentfn.loop.loop_events",

@@ -95,7 +95,9 @@ def test_an_agent_of_another_framework_has_no_model_to_import(hooks: Any) -> Non
 
 
 def test_litellm_is_imported_by_its_door(hooks: Any) -> None:
-    prepare_environment(lambda: LitellmModel("openai/gpt-4o"), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"})
+    prepare_environment(
+        lambda: LitellmModel("openai/gpt-4o"), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"}
+    )
     assert "litellm" in sys.modules
 
 

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from agentfn.a2a.card.card_builder.signing_keys import KeyRing
+from agentfn.a2a.card.signing_keys import SigningKeys
 from agentfn.agent import Agent
 from agentfn.auth.authenticator import AnonymousAuthenticator, Authenticator
 from agentfn.auth.bearer import BearerAuthenticator
@@ -129,17 +129,19 @@ def _create_jwt_authenticator(settings: Settings, fetch: "FetchUrl | None") -> "
 
     issuer, url = settings.jwt_issuer or "", settings.jwt_jwks_url
     terms = JwtRequirements(issuer, settings.jwt_audience or "", settings.jwt_claim, tuple(settings.jwt_scopes.split()))
-    return JwtAuthenticator(terms, JwksClient(issuer, url, fetch or fetch_https), "" if url else discovery_document_url(issuer))
+    return JwtAuthenticator(
+        terms, JwksClient(issuer, url, fetch or fetch_https), "" if url else discovery_document_url(issuer)
+    )
 
 
-def create_signing_keys(settings: Settings) -> KeyRing | None:
+def create_signing_keys(settings: Settings) -> SigningKeys | None:
     """What the card is signed with. Raises ConfigurationError for a key that is of no use, or without the packages."""
     if settings.signing_key is not None:
-        ring = KeyRing(settings.signing_key.get_secret_value, "AGENTFN_SIGNING_KEY")
+        ring = SigningKeys(settings.signing_key.get_secret_value, "AGENTFN_SIGNING_KEY")
         ring.load()
         return ring
     if settings.signing_secret:
-        return KeyRing(functools.partial(_read_secret, settings.signing_secret), "AGENTFN_SIGNING_SECRET")
+        return SigningKeys(functools.partial(_read_secret, settings.signing_secret), "AGENTFN_SIGNING_SECRET")
     return None
 
 

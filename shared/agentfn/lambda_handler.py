@@ -10,7 +10,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from mangum import Mangum
 from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
-from agentfn.a2a import AgentRequestHandler, Cards, Notary, PushConfigService, WebhookDelivery, create_app, file_routes
+from agentfn.a2a import (
+    AgentRequestHandler,
+    CardEndpoint,
+    WebhookSigner,
+    PushConfigService,
+    WebhookDelivery,
+    create_app,
+    file_routes,
+)
 from agentfn.agent import Agent
 from agentfn.bootstrap import create_authenticator, create_mcp_server, create_runner, create_signing_keys, create_sweep
 from agentfn.deadline import Deadline, LambdaContext
@@ -69,12 +77,14 @@ class LambdaHandler:
         self._sweep = create_sweep(self._runner)
         pushes, poster = PushStore(self._runner.tasks), Fetcher.from_settings(settings)
         door, ring = create_authenticator(agent, settings), create_signing_keys(settings)
-        cards = Cards(agent, door.scheme, settings, ring)
-        notary = Notary(ring) if ring and settings.push_signed else None
+        cards = CardEndpoint(agent, door.scheme, settings, ring)
+        notary = WebhookSigner(ring) if ring and settings.push_signed else None
         self._delivering = WebhookDelivery(self._runner, pushes, poster, notary)
         pushing = PushConfigService(self._runner, pushes, poster) if settings.push else None
         self._requests = requests = AgentRequestHandler(self._runner, cards, pushing)
-        self._app = create_app(agent, requests, door, settings, cards, create_mcp_server(self._runner), file_routes(self._runner))
+        self._app = create_app(
+            agent, requests, door, settings, cards, create_mcp_server(self._runner), file_routes(self._runner)
+        )
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         self._mangum = Mangum(
@@ -166,7 +176,9 @@ class LambdaHandler:
             logger.exception("AWS failed; the queue brings the message back", task_id=message.task_id)
             await self._runner.release_message(message)
             return False
-        except StoredDataError as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one
+        except (
+            StoredDataError
+        ) as error:  # a later agentfn's: it comes back when the queue sees fit, perhaps to that one
             logger.error("not resumed: %s", error, task_id=message.task_id)
             return False
         return True

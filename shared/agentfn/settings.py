@@ -168,7 +168,9 @@ class Settings(BaseModel):
     @field_validator("fetch_hosts")
     @classmethod
     def _check_host_names(cls, hosts: str) -> str:
-        if hosts and not all(HOST_PATTERN.fullmatch(name) for name in hosts.split(",")):  # an empty list would allow everything
+        if hosts and not all(
+            HOST_PATTERN.fullmatch(name) for name in hosts.split(",")
+        ):  # an empty list would allow everything
             raise ValueError("must be names of hosts with commas between, as example.com,*.example.org")
         return hosts
 

@@ -7,7 +7,11 @@ from aws_lambda_powertools import Logger
 logger = Logger(service="agentfn", utc=True, log_uncaught_exceptions=False)
 
 # These say of a request that they refuse what was in it, which is for its sender alone.
-REQUEST_ERROR_LOGGERS = ("a2a.utils.error_handlers", "a2a.server.routes.jsonrpc_dispatcher", "a2a.compat.v0_3.jsonrpc_adapter")
+REQUEST_ERROR_LOGGERS = (
+    "a2a.utils.error_handlers",
+    "a2a.server.routes.jsonrpc_dispatcher",
+    "a2a.compat.v0_3.jsonrpc_adapter",
+)
 
 
 def _is_server_error(record: logging.LogRecord) -> bool:

@@ -23,7 +23,9 @@ ERROR_BODIES = {
     "json": '{{"__type": "chaos#{code}", "message": "by order"}}',
     "xml": "<Error><Code>{code}</Code><Message>by order</Message></Error>",
 }
-TRANSACTION_CONFLICT = '{"__type": "chaos#TransactionCanceledException", "CancellationReasons": [{"Code": "TransactionConflict"}]}'
+TRANSACTION_CONFLICT = (
+    '{"__type": "chaos#TransactionCanceledException", "CancellationReasons": [{"Code": "TransactionConflict"}]}'
+)
 
 
 @dataclass

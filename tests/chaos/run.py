@@ -70,7 +70,9 @@ def run_chaos(
     return outcome
 
 
-def _run_scenarios(fleet: Fleet, dice: FaultPlan, tasks: int, faults: int, tell: Callable[[str], None]) -> list[Scenario]:
+def _run_scenarios(
+    fleet: Fleet, dice: FaultPlan, tasks: int, faults: int, tell: Callable[[str], None]
+) -> list[Scenario]:
     """New callers come as others go, until there were enough of them and enough has befallen."""
     done: list[Scenario] = []
     running: set[Future[Scenario]] = set()
@@ -116,7 +118,9 @@ def _aws_server(folder: Path) -> Iterator[AwsResources]:
         with patch.dict(os.environ, own | ours, clear=True), patch.object(boto3, "DEFAULT_SESSION", None):
             resources = create_resources("chaos", REGION)
             with closing(boto3.client("sqs")) as sqs:
-                sqs.set_queue_attributes(QueueUrl=resources.queue_url, Attributes={"VisibilityTimeout": VISIBILITY_SECONDS})
+                sqs.set_queue_attributes(
+                    QueueUrl=resources.queue_url, Attributes={"VisibilityTimeout": VISIBILITY_SECONDS}
+                )
             yield resources
 
 

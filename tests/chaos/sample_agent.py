@@ -17,7 +17,9 @@ from chaos.fault_injection import FaultInjector
 
 PlannedStep = list[list[Any]]  # calls of one turn, each the name of a tool and its arguments
 
-CURRENT_RUN: ContextVar[tuple[str, int]] = ContextVar("holder", default=("", 0))  # task and run that this code works for
+CURRENT_RUN: ContextVar[tuple[str, int]] = ContextVar(
+    "holder", default=("", 0)
+)  # task and run that this code works for
 ONCE_ONLY_TOOLS = frozenset({"pay", "book"})  # the tools that must not act twice
 TOOL_CHOICES = ("look", "look", "pay", "pay", "book", "book", "draw", "rest")
 
@@ -35,7 +37,10 @@ def _random_step(dice: random.Random, at: int) -> PlannedStep:
     width = dice.choice((1, 1, 2, 3))
     long = dice.random() < 0.1
     return [
-        [dice.choice(TOOL_CHOICES), {"at": 10 * at + place, "seconds": round(dice.uniform(0.5, 1.5) if long else 0.02, 2)}]
+        [
+            dice.choice(TOOL_CHOICES),
+            {"at": 10 * at + place, "seconds": round(dice.uniform(0.5, 1.5) if long else 0.02, 2)},
+        ]
         for place in range(width)
     ]
 

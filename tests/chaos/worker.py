@@ -42,8 +42,8 @@ def shorten_timings() -> None:
 class TracingRunner(runner.Runner):
     """Lets model and tools know for which run they work."""
 
-    async def run(self, head: TaskRecord, *arguments: Any, **named: Any) -> TaskRecord:
-        CURRENT_RUN.set((head.task.id, head.run))
+    async def run(self, record: TaskRecord, *arguments: Any, **named: Any) -> TaskRecord:
+        CURRENT_RUN.set((record.task.id, record.run))
         return await super().run(head, *arguments, **named)
 
 

@@ -66,7 +66,9 @@ class StoreActors(RuleBasedStateMachine):
         """Of all who believe that they hold a task, one at most is not yet superseded."""
         for task_id, truth in self.expected.items():
             believers = {
-                head.run for (_, own), (head, mark) in self.last_read.items() if own == task_id and mark == truth.write_condition
+                head.run
+                for (_, own), (head, mark) in self.last_read.items()
+                if own == task_id and mark == truth.write_condition
             }
             assert len(believers) <= 1
 
@@ -122,7 +124,9 @@ class StoreActors(RuleBasedStateMachine):
     def write(self, actor: str, head: TaskRecord, work: Any, *, also: bool = True) -> TaskRecord | None:
         task_id = head.task.id
         truth = self.expected[task_id]
-        fresh = self.last_read[actor, task_id][1] == truth.write_condition and not truth.deleted and not head.is_terminal
+        fresh = (
+            self.last_read[actor, task_id][1] == truth.write_condition and not truth.deleted and not head.is_terminal
+        )
         return self.expect(work, fresh and also)
 
     def remember(self, actor: str, head: TaskRecord) -> None:

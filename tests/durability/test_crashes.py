@@ -205,7 +205,9 @@ def test_a_run_that_was_frozen_past_its_lease_is_refused_when_it_wakes(
 
 
 @pytest.mark.parametrize("way", ["queue", "sweep"])
-def test_a_task_whose_every_run_dies_ends_failed_and_says_why(ward: CrashableStage, model: ScriptedModel, way: Way) -> None:
+def test_a_task_whose_every_run_dies_ends_failed_and_says_why(
+    ward: CrashableStage, model: ScriptedModel, way: Way
+) -> None:
     ward.invoke(ward.send_event("Book!", wait=False))
     for _ in range(5):
         ward.invoke(ward.queue_event(ward.injector.sent[0]), at=3)  # before the model's turn is saved

@@ -27,7 +27,9 @@ def shop() -> Iterator[StoreHarness]:
 def held(shop: StoreHarness) -> TaskRecord:
     """A task in the hands of its first run."""
     task = Task(id="t1", context_id="c", status=TaskStatus(state=TaskState.TASK_STATE_WORKING))
-    return shop.run(shop.tasks.acquire_lease(shop.run(shop.tasks.create(TaskRecord(AGENT, "alice", task))), shop.now + LEASE))
+    return shop.run(
+        shop.tasks.acquire_lease(shop.run(shop.tasks.create(TaskRecord(AGENT, "alice", task))), shop.now + LEASE)
+    )
 
 
 def read(shop: StoreHarness) -> TaskRecord:

@@ -33,7 +33,9 @@ def test_these_are_the_calls_of_aws_that_there_are(ward: CrashableStage) -> None
 
 
 @pytest.mark.parametrize(("at", "when"), LETTING_GO)
-def test_the_insurance_alone_takes_the_task_up_again(ward: CrashableStage, model: ScriptedModel, at: int, when: CrashTiming) -> None:
+def test_the_insurance_alone_takes_the_task_up_again(
+    ward: CrashableStage, model: ScriptedModel, at: int, when: CrashTiming
+) -> None:
     """The continuation was not sent, or is lost."""
     assert ward.invoke(ward.send_event("Hi!", wait=True), at=at, when=when) is None
     model._script[0] = pause(0)

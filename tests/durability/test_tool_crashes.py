@@ -94,7 +94,9 @@ def test_a_tool_with_effects_is_not_called_again_and_the_model_is_told_which_cal
     assert "may have taken effect" in results["call_2_2"]
 
 
-def test_a_tool_without_effects_is_called_again(ward: CrashableStage, model: ScriptedModel, ledger: SideEffects) -> None:
+def test_a_tool_without_effects_is_called_again(
+    ward: CrashableStage, model: ScriptedModel, ledger: SideEffects
+) -> None:
     plays(model, calls("look_up", city="Rome", deadly=True))
     assert ward.invoke(ward.send_event("Weather?", wait=True)) is None
     ward.run_until_done(lambda: ward.invoke(ward.queue_event(ward.injector.sent[0])))
@@ -102,7 +104,9 @@ def test_a_tool_without_effects_is_called_again(ward: CrashableStage, model: Scr
     assert told(model) == {"call_1_1": "Rain in Rome."}
 
 
-def test_a_call_made_after_the_doubt_is_a_call_like_any_other(ward: CrashableStage, model: ScriptedModel, ledger: SideEffects) -> None:
+def test_a_call_made_after_the_doubt_is_a_call_like_any_other(
+    ward: CrashableStage, model: ScriptedModel, ledger: SideEffects
+) -> None:
     """The model may decide that it does it again: that is its own call, with a key of its own."""
     plays(model, calls("book", seat=7, deadly=True), calls("book", seat=7))
     assert ward.invoke(ward.send_event("Book!", wait=True)) is None

@@ -44,7 +44,9 @@ def analyst(account: Account, application: dict[str, str]) -> AgentClient:
 
 @pytest.fixture(scope="session")
 def librarian(account: Account, application: dict[str, str]) -> AgentClient:
-    return AgentClient(account.endpoint, application["LibrarianUrl"], account.token(application["LibrarianTokenSecretArn"]))
+    return AgentClient(
+        account.endpoint, application["LibrarianUrl"], account.token(application["LibrarianTokenSecretArn"])
+    )
 
 
 @pytest.fixture(scope="session")

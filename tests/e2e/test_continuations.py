@@ -29,7 +29,9 @@ def test_a_task_goes_on_through_as_many_invocations_as_it_needs(
     assert account.runs("agentfn-storage", task.id) >= 3
 
 
-def test_a_running_task_can_be_cancelled_and_stays_so(slow_analyst: AgentClient, account: Account, penguins: Part) -> None:
+def test_a_running_task_can_be_cancelled_and_stays_so(
+    slow_analyst: AgentClient, account: Account, penguins: Part
+) -> None:
     task = slow_analyst.send(QUESTION, penguins, wait=False)
     task = slow_analyst.wait(task, 60, lambda task: task.status.state == WORKING)
     assert slow_analyst.cancel(task).status.state == TaskState.TASK_STATE_CANCELED

@@ -92,7 +92,10 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(server_tls: ssl.SSLCon
 
 def test_from_https_it_does_not_go_on_to_http(server_tls: ssl.SSLContext, tls: Context) -> None:
     fetcher = Fetcher(30, allow_loopback=True, resolver=resolver_to("127.0.0.1"), tls_context=tls)
-    with RawHttpServer(http_response(b"plain")) as plain, RawHttpServer(redirect_response(plain.url), tls=server_tls) as secure:
+    with (
+        RawHttpServer(http_response(b"plain")) as plain,
+        RawHttpServer(redirect_response(plain.url), tls=server_tls) as secure,
+    ):
         with pytest.raises(FileRejected, match="from https to http"):
             asyncio.run(fetcher.fetch(f"https://files.test:{secure.port}/a", 100))
         assert plain.connections == 0
@@ -103,7 +106,9 @@ def test_from_https_it_does_not_go_on_to_http(server_tls: ssl.SSLContext, tls: C
 
 def test_an_ipv6_address_has_its_brackets_in_the_host_header() -> None:
     with RawHttpServer(http_response(b"six"), "::1") as server:
-        assert asyncio.run(Fetcher(30, allow_loopback=True).fetch(f"http://[0::1]:{server.port}/", 100)).content == b"six"
+        assert (
+            asyncio.run(Fetcher(30, allow_loopback=True).fetch(f"http://[0::1]:{server.port}/", 100)).content == b"six"
+        )
         assert server.header("host") == f"[::1]:{server.port}"
 
 

@@ -143,7 +143,9 @@ def test_tools_of_one_turn_may_keep_and_read_at_once(files: TaskWorkspace) -> No
 def asked_for(operation: str) -> list[dict[str, Any]]:
     """The parameters of each such call from now on."""
     seen: list[dict[str, Any]] = []
-    aws_client("s3").meta.events.register(f"before-parameter-build.s3.{operation}", lambda params, **_: seen.append(params))
+    aws_client("s3").meta.events.register(
+        f"before-parameter-build.s3.{operation}", lambda params, **_: seen.append(params)
+    )
     return seen
 
 

@@ -46,7 +46,9 @@ def test_tasks_expire_and_files_only_after_them() -> None:
 def test_uploads_expire_after_a_day_and_nothing_else_does() -> None:
     rule = rule_of("expire-uploads")
     assert (rule["Prefix"], rule["ExpirationInDays"]) == (f"{UPLOADS_PREFIX}/", 1)
-    assert not re.fullmatch(AGENT["Parameters"]["AgentName"]["AllowedPattern"], UPLOADS_PREFIX), "no agent's files lie there"
+    assert not re.fullmatch(AGENT["Parameters"]["AgentName"]["AllowedPattern"], UPLOADS_PREFIX), (
+        "no agent's files lie there"
+    )
 
 
 def test_web_pages_reach_the_files_only_if_they_are_named() -> None:

@@ -216,7 +216,9 @@ async def gather_up(parts: list[str], context: Context) -> str:
     DONE["gather_up"] += 1
     async with asyncio.TaskGroup() as group:
         said = [group.create_task(context.run_nested(part, part, instructions="Read it.")) for part in parts]
-    return (await context.run_nested("all", " ".join(task.result().text for task in said), instructions="Join it.")).text
+    return (
+        await context.run_nested("all", " ".join(task.result().text for task in said), instructions="Join it.")
+    ).text
 
 
 def test_a_tool_that_asks_the_model_is_called_again_in_another_run_and_asks_nothing_twice() -> None:

@@ -25,7 +25,10 @@ def test_nothing_is_left_of_an_agent_that_was_stopped(tmp_path: Path, monkeypatc
     monkeypatch.setenv("AWS_PROFILE", "mine")
     environment, path, threads, session = dict(os.environ), list(sys.path), own_threads(), boto3.DEFAULT_SESSION
 
-    with LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local, httpx.Client(timeout=30) as http:
+    with (
+        LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local,
+        httpx.Client(timeout=30) as http,
+    ):
         assert dict(os.environ) == environment
         Caller(local, http).send("draw a.svg", wait=True)
 
@@ -40,7 +43,10 @@ def test_nothing_is_left_of_an_agent_that_was_stopped(tmp_path: Path, monkeypatc
 
 
 def test_a_run_under_way_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    with LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local, httpx.Client(timeout=30) as http:
+    with (
+        LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local,
+        httpx.Client(timeout=30) as http,
+    ):
         caller = Caller(local, http)
         gate = sys.modules["app"].GATE
         task = caller.send("wait", wait=False)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentfn.models import Call, Prompt, Reply, Usage
-from agentfn.models.openai_format import Finish
+from agentfn.models.messages import Finish
 from agentfn.testing import ScriptedModel
 from agentfn.testing.scripted_model import Answer
 
@@ -14,8 +14,30 @@ LONE_SURROGATE = "\ud83d"  # of a character
 MAX_MODEL_CALLS = 150  # that a loop of a test may ask; whoever asks more would ask for ever
 
 # Letters that are no letters, letters that turn others round, and halves of letters.
-ODD_TEXTS = ["日本 😀", "a\x00b", "\u202eetirw\u202c", f"a{LONE_SURROGATE}b", "\ufeff", "é" * 300, "{", '"', "```", "\\"]
-ODD_NAMES = ["Look", "LOOK", "look ", "look.at", "functions.look", "смотри", "look\u202e", "look\x00", LONE_SURROGATE, "x" * 1_000]
+ODD_TEXTS = [
+    "日本 😀",
+    "a\x00b",
+    "\u202eetirw\u202c",
+    f"a{LONE_SURROGATE}b",
+    "\ufeff",
+    "é" * 300,
+    "{",
+    '"',
+    "```",
+    "\\",
+]
+ODD_NAMES = [
+    "Look",
+    "LOOK",
+    "look ",
+    "look.at",
+    "functions.look",
+    "смотри",
+    "look\u202e",
+    "look\x00",
+    LONE_SURROGATE,
+    "x" * 1_000,
+]
 ODD_IDS = ["", " ", "call_1_1", "a/b", "a\x00", LONE_SURROGATE, "\u202e", "é" * 200, "call_2"]
 ODD_ARGUMENTS = [
     "",
@@ -52,7 +74,13 @@ class ProtocolSpeaker:
         return self.protocol == "native"
 
     def call(
-        self, name: str, arguments: str = "{}", *, text: str = "", finish: Finish = "tool_calls", usage: Usage = NO_USAGE
+        self,
+        name: str,
+        arguments: str = "{}",
+        *,
+        text: str = "",
+        finish: Finish = "tool_calls",
+        usage: Usage = NO_USAGE,
     ) -> Reply:
         if self.native:
             return Reply(text, (Call("", name, arguments),), usage, finish)

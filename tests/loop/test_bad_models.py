@@ -40,7 +40,9 @@ def tongue(request: Any) -> ProtocolSpeaker:
 
 def kinds(result: Any) -> list[str]:
     """Of each result that the model got: the kind of its mistake, or its first line."""
-    return [json.loads(text)["error_type"] if text.startswith("{") else text.split("\n")[0] for text in tool_results(result)]
+    return [
+        json.loads(text)["error_type"] if text.startswith("{") else text.split("\n")[0] for text in tool_results(result)
+    ]
 
 
 def sendable(result: Any) -> None:
@@ -111,13 +113,17 @@ def test_calls_get_ids_of_their_own_whatever_the_model_wrote(player: Any, shop: 
 
 
 def test_actions_get_ids_too(player: Any) -> None:
-    model = ScriptedModel(*(json_action("look", f'{{"at": {n}}}') for n in range(3)), json_action("final_answer", '"Done."'))
+    model = ScriptedModel(
+        *(json_action("look", f'{{"at": {n}}}') for n in range(3)), json_action("final_answer", '"Done."')
+    )
     result = player.run(model, protocol="json")
     assert len({call.id for turn in result.transcript for call in turn.calls}) == 3
 
 
 @pytest.mark.parametrize("name", ODD_NAMES, ids=range(len(ODD_NAMES)))
-def test_a_name_that_is_no_tools_is_answered_with_the_names_of_all(player: Any, tongue: ProtocolSpeaker, name: str) -> None:
+def test_a_name_that_is_no_tools_is_answered_with_the_names_of_all(
+    player: Any, tongue: ProtocolSpeaker, name: str
+) -> None:
     model = ScriptedModel(tongue.call(name), tongue.answer("Done."))
     result = player.run(model, protocol=tongue.protocol)
     assert (result.text, kinds(result)) == ("Done.", ["unknown_tool"])
@@ -250,7 +256,9 @@ def test_the_same_call_fifty_times_in_one_turn_is_run_no_oftener(player: Any, sh
     assert (len(shop.done), Counter(kinds(result))["repeated"]) == (6, 44)
 
 
-def test_two_calls_in_turns_for_ever_end_at_the_limit_with_one_closing_call(player: Any, tongue: ProtocolSpeaker) -> None:
+def test_two_calls_in_turns_for_ever_end_at_the_limit_with_one_closing_call(
+    player: Any, tongue: ProtocolSpeaker
+) -> None:
     pair = [tongue.call("look", '{"at": "a"}'), tongue.call("look", '{"at": "b"}')]
     model = endless_model(itertools.cycle(pair), closing=tongue.answer("As far as I got."))
     result = player.run(model, protocol=tongue.protocol, steps=7)
@@ -387,7 +395,8 @@ PROSE = {
 @pytest.mark.parametrize("prose", PROSE.values(), ids=PROSE.keys())
 def test_an_action_is_found_in_prose_of_any_script(player: Any, shop: Any, prose: str) -> None:
     said = [
-        prose.replace("{}", json_action(name, args)) for name, args in (("look", '{"at": "x"}'), ("final_answer", '"Sí."'))
+        prose.replace("{}", json_action(name, args))
+        for name, args in (("look", '{"at": "x"}'), ("final_answer", '"Sí."'))
     ]
     result = player.run(ScriptedModel(*said), protocol="json")
     assert (result.text, shop.done) == ("Sí.", ["look x"])

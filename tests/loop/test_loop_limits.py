@@ -56,7 +56,12 @@ def test_limits_of_tokens_and_money_count_what_earlier_runs_spent(shop: Any) -> 
     spent = Turn("assistant", "", (Call("a", "look", "{}"),), usage=Usage(5_000, 10))
     model = ScriptedModel("Done.")
     result = run(
-        model, shop.tools, LoopLimits(max_total_tokens=5_000), HELLO, spent, Turn("tool", "seen", call_id="a", name="look")
+        model,
+        shop.tools,
+        LoopLimits(max_total_tokens=5_000),
+        HELLO,
+        spent,
+        Turn("tool", "seen", call_id="a", name="look"),
     )
     assert (result.finish_reason, len(model.prompts)) == ("max_tokens", 1)
 

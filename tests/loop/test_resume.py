@@ -163,5 +163,7 @@ def test_a_call_has_the_same_key_in_every_run(player: Any) -> None:
         return context.idempotency_key
 
     spoken = Turn("assistant", calls=(Call("a", "key", "{}"), Call("b", "key", "{}")))
-    keys = [tool_results(player.run(ScriptedModel("Done."), HELLO, spoken, tools=ToolRegistry([key]))) for _ in range(2)]
+    keys = [
+        tool_results(player.run(ScriptedModel("Done."), HELLO, spoken, tools=ToolRegistry([key]))) for _ in range(2)
+    ]
     assert keys == [["task:a", "task:b"]] * 2

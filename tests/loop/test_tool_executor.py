@@ -93,7 +93,9 @@ def test_of_a_turn_that_was_cut_off_the_last_call_is_not_made_and_the_others_are
 ) -> None:
     result = player.run(ScriptedModel(Reply(calls=written, finish="length"), "Done."))
     assert (result.status, result.text) == ("completed", "Done.")
-    assert [json.loads(text)["error_type"] if text.startswith("{") else text for text in tool_results(result)] == results
+    assert [
+        json.loads(text)["error_type"] if text.startswith("{") else text for text in tool_results(result)
+    ] == results
 
 
 MIXES: list[tuple[tuple[Call, ...], str, list[str], list[str]]] = [

@@ -265,7 +265,9 @@ def test_an_object_comes_as_text_and_as_data(stage: Stage, ledger: SideEffects, 
 
 
 @both
-def test_words_come_as_words_and_the_call_leaves_nothing_behind(stage: Stage, ledger: SideEffects, version: str) -> None:
+def test_words_come_as_words_and_the_call_leaves_nothing_behind(
+    stage: Stage, ledger: SideEffects, version: str
+) -> None:
     result = use(stage, "book", seat=4, version=version)
     assert result["content"] == [{"type": "text", "text": "Seat 4 is booked."}]
     assert "structuredContent" not in result
@@ -373,7 +375,9 @@ def test_a_call_that_fails_says_why_in_its_result(
         ("pay", "needs its user's app"),
     ],
 )
-def test_what_is_not_offered_is_not_called(stage: Stage, ledger: SideEffects, name: str, said: str, version: str) -> None:
+def test_what_is_not_offered_is_not_called(
+    stage: Stage, ledger: SideEffects, name: str, said: str, version: str
+) -> None:
     error = ask(stage, "tools/call", {"name": name, "arguments": {"amount": 1}}, version=version)["error"]
     assert error["code"] == -32602
     assert said in error["message"]

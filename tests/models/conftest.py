@@ -10,10 +10,10 @@ from agentfn.models.providers.litellm_model import load
 from provider_stubs.clients import (
     AWS_ENVIRONMENT,
     MODEL_CLASSES,
+    AnyModel,
     Ask,
-    Door,
-    Telling,
-    Way,
+    AskStreaming,
+    ClientKind,
     close_connections,
     hello_request,
     make_model,
@@ -62,7 +62,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 @pytest.fixture(params=["litellm", "direct"])
-def way(request: pytest.FixtureRequest) -> Way:
+def way(request: pytest.FixtureRequest) -> ClientKind:
     return request.param  # type: ignore[no-any-return]
 
 
@@ -73,25 +73,25 @@ def provider() -> Iterator[StubProvider]:
 
 
 @pytest.fixture
-def model(way: Way, dialect: Dialect, provider: StubProvider) -> Door:
+def model(way: ClientKind, dialect: Dialect, provider: StubProvider) -> AnyModel:
     return make_model(dialect, provider, way=way)
 
 
 @pytest.fixture
-def telling(loop: asyncio.AbstractEventLoop) -> Telling:
+def telling(loop: asyncio.AbstractEventLoop) -> AskStreaming:
     """Streams from a model: the pieces of text, and the reply."""
     return lambda model, prompt: loop.run_until_complete(_told(model, prompt))
 
 
 @pytest.fixture(params=["plain", "streamed"])
-def ask(request: pytest.FixtureRequest, model: Door, loop: asyncio.AbstractEventLoop, telling: Telling) -> Ask:
+def ask(request: pytest.FixtureRequest, model: AnyModel, loop: asyncio.AbstractEventLoop, telling: AskStreaming) -> Ask:
     """Asks in both ways, which come to the same."""
     if request.param == "streamed":
         return lambda prompt: telling(model, prompt)[1]
     return lambda prompt: loop.run_until_complete(model.ask(prompt))
 
 
-async def _told(model: Door, prompt: Prompt) -> tuple[list[str], Reply]:
+async def _told(model: AnyModel, prompt: Prompt) -> tuple[list[str], Reply]:
     async with aclosing(model.stream(prompt)) as items:
         *texts, reply = [item async for item in items]
     assert isinstance(reply, Reply)

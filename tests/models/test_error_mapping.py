@@ -9,7 +9,16 @@ import pytest
 
 from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
 from agentfn.models.providers.litellm_model import LitellmModel, load
-from provider_stubs.clients import API_KEY, LOOK_TOOL, MODEL_CLASSES, MODEL_NAMES, Ask, Way, hello_request, make_model
+from provider_stubs.clients import (
+    API_KEY,
+    LOOK_TOOL,
+    MODEL_CLASSES,
+    MODEL_NAMES,
+    Ask,
+    ClientKind,
+    hello_request,
+    make_model,
+)
 from provider_stubs.script import Dialect, RawBody, ScriptedError, drops, fails
 from provider_stubs.server import StubProvider
 
@@ -33,7 +42,9 @@ def logged() -> Iterator[list[logging.LogRecord]]:
 
 
 @pytest.mark.parametrize("line", [fails(s) for s in (408, 409, 429, 500, 502, 503, 504, 529)], ids=lambda f: f.status)
-def test_trouble_that_may_pass_is_asked_once_and_reported_as_such(line: ScriptedError, provider: StubProvider, ask: Ask) -> None:
+def test_trouble_that_may_pass_is_asked_once_and_reported_as_such(
+    line: ScriptedError, provider: StubProvider, ask: Ask
+) -> None:
     provider.play(line)
 
     with pytest.raises(ModelUnavailable, match="is not available now") as caught:
@@ -53,7 +64,7 @@ def test_a_dropped_connection_is_trouble_that_may_pass(provider: StubProvider, a
 
 
 def test_an_address_where_nobody_listens_is_trouble_that_may_pass(
-    way: Way, dialect: Dialect, loop: asyncio.AbstractEventLoop
+    way: ClientKind, dialect: Dialect, loop: asyncio.AbstractEventLoop
 ) -> None:
     with StubProvider() as gone:
         model = make_model(dialect, gone, way=way)
@@ -235,7 +246,11 @@ def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monk
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 def test_a_missing_key_is_told_before_anything_is_sent(
-    way: Way, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+    way: ClientKind,
+    dialect: Dialect,
+    provider: StubProvider,
+    loop: asyncio.AbstractEventLoop,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(variable, raising=False)

@@ -91,7 +91,12 @@ def test_a_door_asks_nobody_but_its_provider_and_writes_nothing_outside_the_temp
 
 
 def _python(code: str, *args: str, temporary: Path | None = None) -> str:
-    environment = {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(temporary or "/tmp"), **AWS_ENVIRONMENT}
+    environment = {
+        "HOME": "/nonexistent",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": str(temporary or "/tmp"),
+        **AWS_ENVIRONMENT,
+    }
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code, *args],
         env=environment,

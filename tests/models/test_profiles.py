@@ -11,7 +11,7 @@ import pytest
 from agentfn.models.providers.bedrock_model import BedrockModel
 from agentfn.models.providers.litellm_model import LitellmModel, load
 from agentfn.models.providers.openai_model import OpenAIModel
-from provider_stubs.clients import LOOK_TOOL, Ask, Door, Telling, Way, hello_request, make_model
+from provider_stubs.clients import LOOK_TOOL, AnyModel, Ask, AskStreaming, ClientKind, hello_request, make_model
 from provider_stubs.script import Dialect, calls, fails, says
 from provider_stubs.server import StubProvider
 
@@ -26,7 +26,9 @@ SHAPED = hello_request(schema=CLOSED)
 OLDER = "bedrock/converse/anthropic.claude-sonnet-4-20250514-v1:0"  # follows a schema, but not of its own accord
 
 
-def test_a_schema_goes_to_a_model_that_is_known_to_follow_one(provider: StubProvider, ask: Ask, dialect: Dialect) -> None:
+def test_a_schema_goes_to_a_model_that_is_known_to_follow_one(
+    provider: StubProvider, ask: Ask, dialect: Dialect
+) -> None:
     provider.play(says('{"city": "Paris", "tags": []}'))
 
     assert json.loads(ask(SHAPED).text)["city"] == "Paris"
@@ -54,7 +56,7 @@ def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
     dialect: Dialect,
     provider: StubProvider,
     loop: asyncio.AbstractEventLoop,
-    telling: Telling,
+    telling: AskStreaming,
 ) -> None:
     provider.play(calls(("c1", "json_tool_call", {"city": "Paris", "tags": []})))
     model, prompt = make_model(dialect, provider, name), hello_request(schema=schema)
@@ -67,7 +69,7 @@ def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
 
 @pytest.mark.parametrize("name", ["made-up-model", "gpt-4"])
 def test_a_model_that_is_not_known_to_follow_a_schema_is_not_told(
-    name: str, way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    name: str, way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(says("{}"))
 
@@ -131,7 +133,7 @@ def test_a_model_that_is_known_not_to_call_tools_says_so(name: str, loop: asynci
     ],
     ids=lambda case: getattr(case, "name", ""),
 )
-def test_a_direct_door_knows_the_same(model: Door, calls_them: bool, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_direct_door_knows_the_same(model: AnyModel, calls_them: bool, loop: asyncio.AbstractEventLoop) -> None:
     assert loop.run_until_complete(model.calls_tools()) is calls_them
 
 

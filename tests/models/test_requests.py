@@ -13,7 +13,7 @@ from provider_stubs.clients import (
     LOOK_TOOL,
     MODEL_CLASSES,
     Ask,
-    Way,
+    ClientKind,
     hello_request,
     make_model,
     request_with_calls,
@@ -28,12 +28,12 @@ type Seen = Callable[[Dialect, Prompt], dict[str, Any]]
 
 
 @pytest.fixture
-def seen(way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Seen:
+def seen(way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Seen:
     """Asks in a dialect and gives the body that the provider saw."""
 
     def seen(dialect: Dialect, prompt: Prompt) -> dict[str, Any]:
         provider.play(says("Yes."))
-        leads: Way = way if (way, dialect) in MODEL_CLASSES else "litellm"
+        leads: ClientKind = way if (way, dialect) in MODEL_CLASSES else "litellm"
         loop.run_until_complete(make_model(dialect, provider, way=leads).ask(prompt))
         return provider.requests[-1].body
 

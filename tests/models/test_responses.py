@@ -4,7 +4,7 @@ import json
 import pytest
 
 from agentfn.models import Call, Usage
-from provider_stubs.clients import LOOK_TOOL, Ask, Telling, Way, hello_request, make_model
+from provider_stubs.clients import LOOK_TOOL, Ask, AskStreaming, ClientKind, hello_request, make_model
 from provider_stubs.script import Dialect
 from provider_stubs.server import RawBody, StubProvider, calls, says
 
@@ -39,7 +39,12 @@ MADE_UP: list[tuple[Dialect, str]] = [
 
 @pytest.mark.parametrize(("dialect", "name"), MADE_UP)
 def test_a_model_without_a_known_price_costs_none(
-    way: Way, dialect: Dialect, name: str, provider: StubProvider, loop: asyncio.AbstractEventLoop, telling: Telling
+    way: ClientKind,
+    dialect: Dialect,
+    name: str,
+    provider: StubProvider,
+    loop: asyncio.AbstractEventLoop,
+    telling: AskStreaming,
 ) -> None:
     provider.play(says("In France."), says("In France."))
     model = make_model(dialect, provider, name, way=way)
@@ -91,7 +96,7 @@ def test_no_text_and_empty_text_are_the_same(text: str | None, provider: StubPro
 
 @pytest.mark.parametrize("raw", ["", "null", '{"at": "Par', "[1]", '"x"'])
 def test_arguments_come_out_as_the_model_wrote_them(
-    raw: str, way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    raw: str, way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     """What they mean is for the tools to say. Anthropic's arguments are objects on the wire."""
     provider.play(calls(("c1", "look", raw)))
@@ -101,7 +106,7 @@ def test_arguments_come_out_as_the_model_wrote_them(
 
 
 def test_a_provider_that_counts_no_tokens_costs_none(
-    way: Way, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     choice = {"index": 0, "message": {"role": "assistant", "content": "In France."}, "finish_reason": "stop"}
     provider.play(RawBody({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}))

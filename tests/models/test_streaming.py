@@ -11,7 +11,7 @@ import pytest
 
 from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
-from provider_stubs.clients import LOOK_TOOL, Door, Telling, hello_request
+from provider_stubs.clients import LOOK_TOOL, AnyModel, AskStreaming, hello_request
 from provider_stubs.dialects import streamed
 from provider_stubs.script import (
     BrokenStream,
@@ -32,13 +32,13 @@ TWO = calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}))
 BOTH = (Call("c1", "look", '{"at": "a"}'), Call("c2", "look", '{"at": "b"}'))
 
 
-def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: Door) -> None:
+def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: AnyModel) -> None:
     assert isinstance(model, Streams)
     assert isinstance(model, KnowsTools)
 
 
 def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
-    provider: StubProvider, model: Door, telling: Telling
+    provider: StubProvider, model: AnyModel, telling: AskStreaming
 ) -> None:
     provider.play(says("In the middle of France."))
 
@@ -48,7 +48,7 @@ def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
     assert "".join(pieces) == reply.text == "In the middle of France."
 
 
-def test_an_answer_of_calls_alone_has_no_pieces(provider: StubProvider, model: Door, telling: Telling) -> None:
+def test_an_answer_of_calls_alone_has_no_pieces(provider: StubProvider, model: AnyModel, telling: AskStreaming) -> None:
     provider.play(TWO)
 
     pieces, reply = telling(model, LOOKING)
@@ -58,7 +58,7 @@ def test_an_answer_of_calls_alone_has_no_pieces(provider: StubProvider, model: D
 
 
 def test_a_streamed_answer_is_the_plain_one_to_the_last_cent(
-    provider: StubProvider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     line = calls(("c1", "look", {"at": "a"}), text="Let me see.")
     provider.play(*[dataclasses.replace(line, prompt=2000, cached=5)] * 2)
@@ -120,7 +120,7 @@ HABITS: dict[str, Deltas] = {
 @pytest.mark.parametrize("dialect", ["openai"])
 @pytest.mark.parametrize("habit", HABITS)
 def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
-    habit: str, provider: StubProvider, model: Door, telling: Telling
+    habit: str, provider: StubProvider, model: AnyModel, telling: AskStreaming
 ) -> None:
     provider.play(HABITS[habit])
 
@@ -131,7 +131,7 @@ def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names(
-    provider: StubProvider, model: Door, telling: Telling
+    provider: StubProvider, model: AnyModel, telling: AskStreaming
 ) -> None:
     provider.play(
         deltas(_piece(0, None, "look", A1), _piece(1, None, "look", B1 + B2), _piece(0, None, None, A2)),
@@ -145,7 +145,7 @@ def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
-    provider: StubProvider, model: Door, telling: Telling
+    provider: StubProvider, model: AnyModel, telling: AskStreaming
 ) -> None:
     """As in a plain answer; the loop gives them ids of their own."""
     one, other = (_piece(0, "c1", "look", A1), _piece(0, "c1", None, A2)), (_piece(1, "c1", "look", B1 + B2),)
@@ -155,7 +155,9 @@ def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
-def test_a_finish_reason_beside_the_last_text_counts(provider: StubProvider, model: Door, telling: Telling) -> None:
+def test_a_finish_reason_beside_the_last_text_counts(
+    provider: StubProvider, model: AnyModel, telling: AskStreaming
+) -> None:
     provider.play(deltas({"content": "In "}, {"content": "Fra", "finish_reason": "length"}, finish=None))
 
     pieces, reply = telling(model, hello_request())
@@ -172,7 +174,7 @@ FRAMES: dict[Dialect, tuple[int, ...]] = {
 
 
 def test_an_event_that_comes_twice_counts_once(
-    provider: StubProvider, dialect: Dialect, model: Door, telling: Telling
+    provider: StubProvider, dialect: Dialect, model: AnyModel, telling: AskStreaming
 ) -> None:
     provider.play(TWO, RepeatedEvents(TWO, FRAMES[dialect]))
 
@@ -188,7 +190,7 @@ LONG = says("In the middle of France.")
 @pytest.mark.parametrize("how", ["end", "reset"])
 @pytest.mark.parametrize("line", [LONG, TWO], ids=["text", "calls"])
 def test_a_stream_that_stops_before_its_end_is_no_reply_wherever_it_stops(
-    how: Any, line: Any, provider: StubProvider, dialect: Dialect, model: Door, loop: asyncio.AbstractEventLoop
+    how: Any, line: Any, provider: StubProvider, dialect: Dialect, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     """The last two events of each dialect are its finish reason's and what may come after it."""
     finish = {"openai": -3, "anthropic": -2, "bedrock": -2}[dialect]
@@ -218,7 +220,11 @@ ENDINGS: list[tuple[Dialect, ScriptedError, type[ModelError]]] = [
     ("bedrock", fails(200, "It failed.", kind="InternalServerException"), ModelUnavailable),
     ("bedrock", fails(200, "Not now.", kind="ServiceUnavailableException"), ModelUnavailable),
     ("bedrock", fails(200, "The stream is odd.", kind="ValidationException"), ModelRequestRejected),
-    ("bedrock", fails(200, "Input is too long for requested model.", kind="ValidationException"), ContextWindowExceeded),
+    (
+        "bedrock",
+        fails(200, "Input is too long for requested model.", kind="ValidationException"),
+        ContextWindowExceeded,
+    ),
 ]
 
 
@@ -229,7 +235,7 @@ def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
     failed: ScriptedError,
     error: type[ModelError],
     provider: StubProvider,
-    model: Door,
+    model: AnyModel,
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     provider.play(BrokenStream(LONG, after, "error", failed))
@@ -242,7 +248,7 @@ def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
 
 
 def test_a_stream_that_falls_silent_ends_at_its_limit(
-    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"))
     pieces: list[str | Reply] = []
@@ -256,7 +262,9 @@ def test_a_stream_that_falls_silent_ends_at_its_limit(
     loop.run_until_complete(_hung_up(provider))
 
 
-def test_a_reader_that_leaves_hangs_up(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_reader_that_leaves_hangs_up(
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
+) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"), says("next"))
 
     async def one_piece() -> str | Reply:
@@ -271,7 +279,9 @@ def test_a_reader_that_leaves_hangs_up(provider: StubProvider, model: Door, loop
     assert loop.run_until_complete(model.ask(hello_request())).text == "next"
 
 
-def test_a_reader_that_is_cancelled_hangs_up(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_reader_that_is_cancelled_hangs_up(
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
+) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"))
     pieces: list[str | Reply] = []
 
@@ -290,7 +300,7 @@ def test_a_reader_that_is_cancelled_hangs_up(provider: StubProvider, model: Door
 
 
 def test_a_stream_that_nobody_begins_asks_nothing(
-    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     loop.run_until_complete(model.stream(hello_request()).aclose())
 
@@ -298,7 +308,7 @@ def test_a_stream_that_nobody_begins_asks_nothing(
 
 
 def test_a_stream_that_was_read_to_its_end_leaves_no_task_behind(
-    provider: StubProvider, model: Door, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(LONG)
 
@@ -309,7 +319,7 @@ def test_a_stream_that_was_read_to_its_end_leaves_no_task_behind(
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
-    provider: StubProvider, model: Door, telling: Telling
+    provider: StubProvider, model: AnyModel, telling: AskStreaming
 ) -> None:
     provider.play(fails(400, "Unrecognized request argument supplied: stream_options"), LONG)
 
@@ -320,7 +330,7 @@ def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
 
 
 def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
-    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(RawBody({}))
 
@@ -328,7 +338,9 @@ def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
         loop.run_until_complete(_collected(model.stream(hello_request()), []))
 
 
-def test_streams_told_at_once_do_not_mix(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+def test_streams_told_at_once_do_not_mix(
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
+) -> None:
     provider.play(*[LONG] * 5)
     prompts: list[Prompt] = [hello_request(f"Question {number}") for number in range(5)]
     heard: list[list[str | Reply]] = [[] for _ in prompts]

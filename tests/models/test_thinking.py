@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from agentfn.models import Call, Prompt, Reply, Sampling, Turn
-from provider_stubs.clients import LOOK_TOOL, Ask, Way, hello_request, make_model, request_with_calls
+from provider_stubs.clients import LOOK_TOOL, Ask, ClientKind, hello_request, make_model, request_with_calls
 from provider_stubs.script import Dialect, ScriptedReply, calls, says
 from provider_stubs.server import StubProvider
 
@@ -87,7 +87,7 @@ def test_a_thought_without_calls_is_kept_and_goes_back(provider: StubProvider, a
     ],
 )
 def test_another_provider_is_not_told_what_this_one_thought(
-    way: Way, name: str, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    way: ClientKind, name: str, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     """A task may go on with another model."""
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello.", thinking=(SIGNED,)), Turn("user", "Bye!"))
@@ -100,7 +100,9 @@ def test_another_provider_is_not_told_what_this_one_thought(
 
 
 @pytest.mark.parametrize("dialect", ["anthropic"])
-def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinking(provider: StubProvider, ask: Ask) -> None:
+def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinking(
+    provider: StubProvider, ask: Ask
+) -> None:
     provider.play(says("Red."))
     prompt = request_with_calls(Call("c1", "look", "{}"), sampling=EFFORT)
 

@@ -11,26 +11,36 @@ import pytest
 
 from agentfn.errors import ModelUnavailable
 from agentfn.models import Prompt
-from provider_stubs.clients import MODEL_CLASSES, MODEL_NAMES, Ask, Door, Way, close_connections, hello_request
+from provider_stubs.clients import (
+    MODEL_CLASSES,
+    MODEL_NAMES,
+    AnyModel,
+    Ask,
+    ClientKind,
+    close_connections,
+    hello_request,
+)
 from provider_stubs.script import BrokenStream, Dialect, NoResponse, ScriptEntry, hangs, says, trickles
 from provider_stubs.server import StubProvider
 
 pytestmark = pytest.mark.slow
 
-type Asking = Callable[[Door], Awaitable[object]]
+type Asking = Callable[[AnyModel], Awaitable[object]]
 
 
-async def _asked(model: Door) -> object:
+async def _asked(model: AnyModel) -> object:
     return await model.ask(hello_request())
 
 
-async def _streamed(model: Door) -> object:
+async def _streamed(model: AnyModel) -> object:
     async with aclosing(model.stream(hello_request())) as items:
         return [item async for item in items]
 
 
 @pytest.mark.parametrize("line", [hangs(), trickles()], ids=lambda line: line.how)
-def test_a_call_ends_at_its_limit_whatever_the_provider_does(line: NoResponse, provider: StubProvider, ask: Ask) -> None:
+def test_a_call_ends_at_its_limit_whatever_the_provider_does(
+    line: NoResponse, provider: StubProvider, ask: Ask
+) -> None:
     provider.play(line)
     began = time.monotonic()
 
@@ -42,7 +52,7 @@ def test_a_call_ends_at_its_limit_whatever_the_provider_does(line: NoResponse, p
 
 
 def test_a_key_that_takes_too_long_to_read_counts_as_well(
-    way: Way, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     locked = threading.Event()
     model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], key=lambda: str(locked.wait(5)), base=provider.anthropic)
@@ -55,7 +65,7 @@ def test_a_key_that_takes_too_long_to_read_counts_as_well(
 
 
 def test_a_new_key_is_used_at_the_next_question(
-    way: Way, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     keys = iter(["old", "new"])
     model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], key=lambda: next(keys), base=getattr(provider, dialect))
@@ -69,7 +79,9 @@ def test_a_new_key_is_used_at_the_next_question(
     assert keys_sent == ["old", "new"]
 
 
-def test_one_connection_serves_invocation_after_invocation_whatever_their_limits(provider: StubProvider, ask: Ask) -> None:
+def test_one_connection_serves_invocation_after_invocation_whatever_their_limits(
+    provider: StubProvider, ask: Ask
+) -> None:
     provider.play(says("one"), says("two"), says("three"))
 
     for seconds in (30.0, 20.5, 11.25):
@@ -79,7 +91,9 @@ def test_one_connection_serves_invocation_after_invocation_whatever_their_limits
     assert len({request.port for request in provider.requests}) < len(provider.requests)
 
 
-def test_an_answer_leaves_no_task_behind(provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop) -> None:
+def test_an_answer_leaves_no_task_behind(
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
+) -> None:
     """What is left would be frozen with the process, and wake up in the next caller's request."""
     provider.play(says("one"))
 
@@ -89,7 +103,7 @@ def test_an_answer_leaves_no_task_behind(provider: StubProvider, model: Door, lo
 
 
 def test_a_cancel_hangs_up_and_leaves_no_task_behind(
-    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(hangs(), says("next"))
 
@@ -113,7 +127,7 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
 @pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning")
 @pytest.mark.parametrize("asking", [_asked, _streamed])
 def test_a_cancel_at_any_moment_leaves_nothing_behind(
-    asking: Asking, dialect: Dialect, provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
+    asking: Asking, dialect: Dialect, provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     stuck: ScriptEntry = BrokenStream(says("In France."), 3, "hang") if asking is _streamed else hangs()
     provider.play(says("warm"), *[stuck] * 100)
@@ -142,7 +156,7 @@ def test_a_cancel_at_any_moment_leaves_nothing_behind(
 
 
 def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
-    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(says("one"), says("two"), says("three"))
     loop.run_until_complete(model.ask(hello_request()))
@@ -157,7 +171,7 @@ def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
 
 
 def test_questions_asked_at_once_get_their_own_answers(
-    provider: StubProvider, model: Door, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(*[says("yes")] * 5)
     prompts: list[Prompt] = [hello_request(f"Question {number}") for number in range(5)]

@@ -59,7 +59,10 @@ def _block(block: dict[str, Any]) -> list[dict[str, Any]]:
             told = [{"type": "thinking_delta", "thinking": piece} for piece in split_pieces(block["thinking"])]
             return [block | {"thinking": "", "signature": ""}, *told, _signed(block)]
         case "text":
-            return [block | {"text": ""}, *[{"type": "text_delta", "text": piece} for piece in split_pieces(block["text"])]]
+            return [
+                block | {"text": ""},
+                *[{"type": "text_delta", "text": piece} for piece in split_pieces(block["text"])],
+            ]
         case "tool_use":
             written = ["", *split_pieces(json.dumps(block["input"]))] if block["input"] else [""]
             told = [{"type": "input_json_delta", "partial_json": piece} for piece in written]

@@ -28,7 +28,9 @@ def answer(dialect: Dialect, line: ScriptedReply, model: str) -> dict[str, Any]:
     return anthropic_format.answer(line, model) if dialect == "anthropic" else openai_format.answer(line, model)
 
 
-def streamed(dialect: Dialect, line: ScriptedReply | Deltas | BrokenStream | RepeatedEvents, body: dict[str, Any]) -> list[bytes]:
+def streamed(
+    dialect: Dialect, line: ScriptedReply | Deltas | BrokenStream | RepeatedEvents, body: dict[str, Any]
+) -> list[bytes]:
     """The events of an answer, each of the first ones followed by a sign of life where the dialect has such."""
     match line:
         case BrokenStream(whole, after, _, error):

@@ -180,7 +180,9 @@ def test_a_run_without_the_time_for_it_leaves_it_to_the_next(staged: Staging) ->
     assert (status_text(stage.get(task["id"])), skills_of(model)) == ("Added.", ["sums"])
 
 
-@pytest.mark.parametrize(("answer", "skill"), [("sums", "sums"), ("none", "default"), (ModelRequestRejected("no"), "default")])
+@pytest.mark.parametrize(
+    ("answer", "skill"), [("sums", "sums"), ("none", "default"), (ModelRequestRejected("no"), "default")]
+)
 def test_a_run_that_follows_a_dead_one_does_not_ask_the_router_again(staged: Staging, answer: Any, skill: str) -> None:
     model, router = ScriptedModel("Lost.", "Added."), ScriptedModel(answer)
     stage = staged(model, router)

@@ -98,7 +98,9 @@ def test_a_poisoned_message_ends_in_the_dead_letters(play: Any) -> None:
     answer = stage.deliver(message)
     assert answer == {"batchItemFailures": [{"itemIdentifier": message["MessageId"]}]}
     assert stage.calls["ChangeMessageVisibility"] == 1  # back in half a minute, not after the function's timeout
-    policy = aws_client("sqs").get_queue_attributes(QueueUrl=stage.resources.queue_url, AttributeNames=["RedrivePolicy"])
+    policy = aws_client("sqs").get_queue_attributes(
+        QueueUrl=stage.resources.queue_url, AttributeNames=["RedrivePolicy"]
+    )
     assert json.loads(policy["Attributes"]["RedrivePolicy"])["maxReceiveCount"] == 5
 
 

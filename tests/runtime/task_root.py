@@ -172,7 +172,13 @@ def handler(event, context):
 
 BROKEN_HANDLERS = "import nothing_of_that_name\n\nhandler = None\n"
 
-TASK_ROOT_FILES = {"app": AGENT_APP, "plain": PLAIN_HANDLERS, "spoken": SPOKEN_HANDLERS, "snapped": SNAPSHOT_APP, "broken": BROKEN_HANDLERS}
+TASK_ROOT_FILES = {
+    "app": AGENT_APP,
+    "plain": PLAIN_HANDLERS,
+    "spoken": SPOKEN_HANDLERS,
+    "snapped": SNAPSHOT_APP,
+    "broken": BROKEN_HANDLERS,
+}
 
 
 def write_task_root(folder: Path) -> Path:

@@ -128,7 +128,9 @@ FORBIDDEN = [
 @pytest.mark.parametrize("url", FORBIDDEN, ids=lambda url: url[:60].encode("ascii", "backslashreplace").decode())
 def test_a_forbidden_address_is_refused_by_every_door_and_never_connected_to(url: str, connected: list[str]) -> None:
     fetcher = Fetcher(resolver=resolver_for(HOST_ADDRESSES))
-    hidden = [address for host, found in HOST_ADDRESSES.items() if host in url for address in found if address not in url]
+    hidden = [
+        address for host, found in HOST_ADDRESSES.items() if host in url for address in found if address not in url
+    ]
     for door in (fetcher.check, lambda url: fetcher.fetch(url, 1_000), lambda url: fetcher.post(url, b"{}", {})):
         with pytest.raises(FileRejected) as refused:
             asyncio.run(door(url))
@@ -187,7 +189,9 @@ def test_no_ipv6_address_of_a_special_network_is_public(number: int) -> None:
 
 
 def test_with_a_list_of_hosts_nothing_else_is_reached() -> None:
-    fetcher = Fetcher(hosts=("Public.test", "*.example.com"), resolver=resolver_for({**HOST_ADDRESSES, "a.example.com": ["8.8.8.8"]}))
+    fetcher = Fetcher(
+        hosts=("Public.test", "*.example.com"), resolver=resolver_for({**HOST_ADDRESSES, "a.example.com": ["8.8.8.8"]})
+    )
     for url in ("http://public.test/", "https://a.example.com/"):
         asyncio.run(fetcher.check(url))
     for url in ("http://public6.test/", "http://example.com/", "http://badexample.com/", "http://93.184.216.34/"):
@@ -197,7 +201,9 @@ def test_with_a_list_of_hosts_nothing_else_is_reached() -> None:
 
 def test_a_host_on_the_list_must_be_public_too() -> None:
     with pytest.raises(FileRejected, match="not public"):
-        asyncio.run(Fetcher(hosts=("private.test",), resolver=resolver_for(HOST_ADDRESSES)).check("http://private.test/"))
+        asyncio.run(
+            Fetcher(hosts=("private.test",), resolver=resolver_for(HOST_ADDRESSES)).check("http://private.test/")
+        )
 
 
 def test_in_lambda_loopback_is_never_permitted(monkeypatch: pytest.MonkeyPatch, connected: list[str]) -> None:

@@ -44,7 +44,9 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda name: ascii(name)[:30])
 def test_a_hostile_name_is_made_safe_wherever_it_comes_from(name: str) -> None:
     safe = HOSTILE[name]
-    assert choose_file_name(f"attachment; filename*=UTF-8''{quote(name, safe='')}", "http://a.test/", "text/plain") == safe
+    assert (
+        choose_file_name(f"attachment; filename*=UTF-8''{quote(name, safe='')}", "http://a.test/", "text/plain") == safe
+    )
     assert choose_file_name("", f"http://a.test/{quote(name, safe='')}?x=/y.txt#/z.txt", "text/plain") == safe
 
 

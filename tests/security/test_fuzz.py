@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from a2a.utils.errors import InvalidParamsError
-from agentfn.a2a.wire.protocol_middleware.file_parts import check
-from agentfn.a2a.wire.protocol_middleware.strict_json import Unreadable, read
+from agentfn.a2a.wire.file_parts import validate_file_parts
+from agentfn.a2a.wire.strict_json import JsonBodyError, parse_body
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -197,14 +197,16 @@ def test_a_page_token_is_ours_or_refused(stage: Stage, token: str, more: bool) -
 def test_a_body_is_read_or_said_to_be_unreadable(body: str | bytes | None) -> None:
     """And one that is read is one that all readers agree on: it is JSON, and the same when it is read again."""
     raw = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body or b""
-    normalize_event({"requestContext": {}, "path": "/", "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}, "")
+    normalize_event(
+        {"requestContext": {}, "path": "/", "body": base64.b64encode(raw).decode(), "isBase64Encoded": True}, ""
+    )
     try:
-        said, written = read(raw)
-    except Unreadable:
+        said, written = parse_body(raw)
+    except JsonBodyError:
         return
     with contextlib.suppress(InvalidParamsError):
-        check(said)
-    assert read(written)[1] == written or "\uf8ffjson:" in written.decode()
+        validate_file_parts(said)
+    assert parse_body(written)[1] == written or "\uf8ffjson:" in written.decode()
 
 
 @fuzz(200)

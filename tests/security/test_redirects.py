@@ -68,7 +68,10 @@ INWARD = [
 @pytest.mark.parametrize("to", INWARD)
 def test_a_public_host_that_leads_inside_is_not_followed(to: str, status: int, connected: list[str]) -> None:
     where = {"outside.test": [OUTSIDE], "localhost": ["127.0.0.1"], "inward.test": ["127.0.0.1"]}
-    with RawHttpServer(b"") as inside, RawHttpServer(redirect_response(to.format(port=inside.port), status), OUTSIDE) as outside:
+    with (
+        RawHttpServer(b"") as inside,
+        RawHttpServer(redirect_response(to.format(port=inside.port), status), OUTSIDE) as outside,
+    ):
         refused(Outside(resolver=resolver_for(where)), f"http://outside.test:{outside.port}/", "address|host")
         assert (outside.connections, inside.connections) == (1, 0)
     assert connected == [OUTSIDE]
@@ -76,7 +79,11 @@ def test_a_public_host_that_leads_inside_is_not_followed(to: str, status: int, c
 
 def test_a_name_may_not_turn_inward_between_two_hops(connected: list[str]) -> None:
     with RawHttpServer(redirect_response("/again"), OUTSIDE) as outside:
-        refused(Outside(resolver=changing_resolver(OUTSIDE, "127.0.0.1")), f"http://turning.test:{outside.port}/", "not public")
+        refused(
+            Outside(resolver=changing_resolver(OUTSIDE, "127.0.0.1")),
+            f"http://turning.test:{outside.port}/",
+            "not public",
+        )
     assert connected == [OUTSIDE]
 
 
@@ -100,7 +107,10 @@ def test_three_redirects_are_followed_and_the_last_address_is_told() -> None:
 
 
 def test_nothing_of_ours_goes_along() -> None:
-    with RawHttpServer(http_response(b""), OUTSIDE) as last, RawHttpServer(redirect_response(last.url), OUTSIDE) as first:
+    with (
+        RawHttpServer(http_response(b""), OUTSIDE) as last,
+        RawHttpServer(redirect_response(last.url), OUTSIDE) as first,
+    ):
         asyncio.run(Outside().fetch(f"{first.url}/secret?token=x", 1_000))
         sent = {line.partition(":")[0].lower() for line in last.heads[0].splitlines()[1:] if line}
         assert sent == {"host", "accept", "accept-encoding", "user-agent", "connection"}
@@ -108,7 +118,10 @@ def test_nothing_of_ours_goes_along() -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_webhook_is_never_followed_and_its_secrets_stay(status: int) -> None:
-    with RawHttpServer(b"", OUTSIDE) as elsewhere, RawHttpServer(redirect_response(elsewhere.url, status), OUTSIDE) as hook:
+    with (
+        RawHttpServer(b"", OUTSIDE) as elsewhere,
+        RawHttpServer(redirect_response(elsewhere.url, status), OUTSIDE) as hook,
+    ):
         headers = {"Authorization": "Bearer secret", "Content-Type": "application/json"}
         assert asyncio.run(Outside().post(f"{hook.url}/hook", b"{}", headers)) == status
         assert hook.bodies == [b"{}"]

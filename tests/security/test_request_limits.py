@@ -152,11 +152,17 @@ LIMITS: dict[str, Limit] = {
     ),
     "parts": Limit(inbound_message.MAX_PART_COUNT, lambda c, n: c.send(*[{"text": "x"}] * n), "parts"),
     "bytes of metadata": Limit(inbound_message.MAX_ENVELOPE_BYTES, rest_of, "metadata, names and extensions"),
-    "depth of metadata": Limit(inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send(metadata=deep(n)), "metadata is nested"),
-    "depth of a part's metadata": Limit(
-        inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send({"text": "x", "metadata": deep(n)}), "metadata of part 1 is nested"
+    "depth of metadata": Limit(
+        inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send(metadata=deep(n)), "metadata is nested"
     ),
-    "depth of data": Limit(inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send({"data": deep(n)}), "data of part 1 is nested"),
+    "depth of a part's metadata": Limit(
+        inbound_message.MAX_NESTING_DEPTH,
+        lambda c, n: c.send({"text": "x", "metadata": deep(n)}),
+        "metadata of part 1 is nested",
+    ),
+    "depth of data": Limit(
+        inbound_message.MAX_NESTING_DEPTH, lambda c, n: c.send({"data": deep(n)}), "data of part 1 is nested"
+    ),
     "a message's id": Limit(
         inbound_message.MAX_ID_CHARS, lambda c, n: c.send(messageId=uuid4().hex + "é" * (n - 32)), "message_id"
     ),
@@ -172,7 +178,9 @@ LIMITS: dict[str, Limit] = {
     "references": Limit(referenced_tasks.MAX_REFERENCE_COUNT, references, "reference_task_ids"),
     "tasks of a page": Limit(100, lambda c, n: c.rpc("ListTasks", {"pageSize": n}), "page size|page_size|pageSize"),
     "push configurations": Limit(push_configs.MAX_CONFIG_COUNT, pushes, "push configurations"),
-    "a push configuration's id": Limit(push_configs.MAX_CONFIG_ID_CHARS, lambda c, n: c.push(id="é" * n), "id has more than"),
+    "a push configuration's id": Limit(
+        push_configs.MAX_CONFIG_ID_CHARS, lambda c, n: c.push(id="é" * n), "id has more than"
+    ),
     "a push configuration's url": Limit(
         address_policy.MAX_URL_CHARS, lambda c, n: c.push(url=HOOK + "x" * (n - len(HOOK))), "url cannot be used"
     ),

@@ -14,7 +14,7 @@ from a2a.server.routes.jsonrpc_dispatcher import JsonRpcDispatcher
 from starlette.routing import Mount, Route
 
 from agentfn import Agent, File, InputFile, Output, tool
-from agentfn.a2a.wire.protocol_middleware import v0_3
+from agentfn.a2a.wire import v0_3
 from agentfn.bootstrap import aws_client
 from agentfn.models import Prompt
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
@@ -265,7 +265,7 @@ def test_every_method_of_the_protocol_has_its_case() -> None:
     handled = {name.removeprefix("on_") for name in vars(RequestHandler) if name.startswith("on_")}
     named = {_snake(new).replace("send_streaming_message", "message_send_stream") for new, _ in SPOKEN.values()}
     assert handled == {"message_send" if name == "send_message" else name for name in named}
-    assert set(RPC) == {*JsonRpcDispatcher.METHOD_TO_MODEL, *v0_3.METHODS}
+    assert set(RPC) == {*JsonRpcDispatcher.METHOD_TO_MODEL, *v0_3.REQUEST_MODELS}
 
 
 def test_every_route_has_its_case(world: World) -> None:

@@ -77,7 +77,9 @@ def server() -> Iterator[RawHttpServer]:
 @example(before="public.test", after="#@127.0.0.1")
 @example(before="public.test.", after="?@127.0.0.1")
 @example(before="127.0.0.1", after="/")
-def test_the_host_that_is_asked_for_is_the_one_that_was_resolved(server: RawHttpServer, before: str, after: str) -> None:
+def test_the_host_that_is_asked_for_is_the_one_that_was_resolved(
+    server: RawHttpServer, before: str, after: str
+) -> None:
     asked: list[str] = []
 
     async def resolver(host: str) -> list[str]:

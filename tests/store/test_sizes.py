@@ -63,7 +63,9 @@ def test_a_turn_of_five_megabytes_spills_and_comes_back(world: Any) -> None:
 def test_a_task_and_its_files_spill_and_come_back(world: Any) -> None:
     head = world.head()
     head.task.metadata.update({"note": random_text(900_000)})
-    files = tuple(FileRecord(random_text(150, n), "a/b", n, "produced", f"clerk/alice/t1/produced/{n}") for n in range(1500))
+    files = tuple(
+        FileRecord(random_text(150, n), "a/b", n, "produced", f"clerk/alice/t1/produced/{n}") for n in range(1500)
+    )
     made = world.run(world.tasks.create(head))
     made = world.run(world.tasks.save(made, files=files))
     assert world.read() == made

@@ -122,7 +122,9 @@ class ProtocolClient:
         parts: list[Any] = []
         stage.handler.stream(event, LocalLambdaContext(seconds), parts.append)
         kind = next(value.decode() for name, value in parts[0]["headers"] if name == b"content-type")
-        return ProtocolResponse(parts[0]["status"], kind, b"".join(part.get("body", b"") for part in parts[1:]).decode())
+        return ProtocolResponse(
+            parts[0]["status"], kind, b"".join(part.get("body", b"") for part in parts[1:]).decode()
+        )
 
     def rpc(self, what: str, params: Any) -> str:
         return json.dumps({"jsonrpc": "2.0", "id": 1, "method": RPC_METHODS[what][self.v0_3], "params": params})

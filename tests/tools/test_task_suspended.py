@@ -81,7 +81,7 @@ def test_a_pause_travels_out_of_its_call_as_itself(context: Context, work: Work)
 
     async def run() -> str:
         slots = ConcurrencyLimiter(1)
-        inside = Context("task", "call_1", context.deadline, context.workspace, run_nested=inner)
+        inside = Context("task", "call_1", context.deadline, context.workspace, nested_loops=inner)
         with pytest.raises(Waiting, match=r"where\?"):
             await call_tool(tool_of(work), "{}", inside, ToolLimits(), slots)
         assert await slots.acquire(1)  # it gave its slot back

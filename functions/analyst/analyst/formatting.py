@@ -33,7 +33,11 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> s
     """A Markdown table; columns of numbers are set to the right, long texts are cut."""
     body = [list(row) for row in rows]
     rule = ["---:" if _is_numeric([row[i] for row in body]) else "---" for i in range(len(header))]
-    lines = [[_format_cell(name) for name in header], rule, *([_format_cell(format_value(value)) for value in row] for row in body)]
+    lines = [
+        [_format_cell(name) for name in header],
+        rule,
+        *([_format_cell(format_value(value)) for value in row] for row in body),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

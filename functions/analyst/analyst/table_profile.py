@@ -54,7 +54,10 @@ def describe_table(table: Table, rows: int) -> str:
 
 
 def _first_rows(table: Table, rows: int) -> str:
-    first = [[format_value(value)[:MAX_COMMON_VALUES] for value in row[:WIDE_TABLE_COLUMNS]] for row in islice(table.rows(), rows)]
+    first = [
+        [format_value(value)[:MAX_COMMON_VALUES] for value in row[:WIDE_TABLE_COLUMNS]]
+        for row in islice(table.rows(), rows)
+    ]
     if not first:
         return ""
     title = f"First {len(first)} rows{f', first {WIDE_TABLE_COLUMNS} columns' if len(table.columns) > WIDE_TABLE_COLUMNS else ''}:"
@@ -75,7 +78,10 @@ def _value_summary(column: Column, facts: ColumnProfile) -> str:
         return "all missing"
     few = facts.distinct <= MAX_LISTED_COLUMNS
     if column.type in {"text", "boolean"} and (few or facts.common[0][1] > 1):
-        listed = ", ".join(f"{format_value(value)[:MAX_COMMON_VALUES]} ({count})" for value, count in facts.common[: MAX_LISTED_COLUMNS if few else 5])
+        listed = ", ".join(
+            f"{format_value(value)[:MAX_COMMON_VALUES]} ({count})"
+            for value, count in facts.common[: MAX_LISTED_COLUMNS if few else 5]
+        )
         return listed if few else f"{listed}, …"
     if column.type == "text":
         return f"all different, such as {format_value(facts.common[0][0])[:MAX_COMMON_VALUES]}"

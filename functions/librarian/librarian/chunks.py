@@ -28,7 +28,9 @@ def split_chunks(documents: Iterable[Document], *, alone: bool, item: Item | Non
         raise ToolError(f"That is {size:,} characters, too many to sum up at once. Name an item or a document.")
     # Pieces end with items and pages, so they come out smaller than the limit: twice as many are allowed for.
     limit = max(CHUNK_CHARS, 2 * size // MAX_CHUNKS)
-    return [piece for document, parts in ranges for piece in _chunk_parts(document, parts, limit, alone=alone, item=item)]
+    return [
+        piece for document, parts in ranges for piece in _chunk_parts(document, parts, limit, alone=alone, item=item)
+    ]
 
 
 def with_citations(document: Document, parts: Iterable[Part], *, alone: bool, item: Item | None = None) -> str:

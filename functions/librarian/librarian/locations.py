@@ -26,7 +26,9 @@ def search_ranges(packet: Packet, document: str | None, item: str | None) -> Ite
         yield one, 1, len(one.content.parts)
 
 
-def resolve_range(packet: Packet, item: str | None, pages: str | None, document: str | None) -> tuple[Item | None, PartRange]:
+def resolve_range(
+    packet: Packet, item: str | None, pages: str | None, document: str | None
+) -> tuple[Item | None, PartRange]:
     """The one place to read, and the item where it is a whole one. Raises ToolError where that is unclear."""
     if item:
         one, chosen = packet.find_item(item, document)

@@ -24,7 +24,10 @@ def list_items(context: Context, document: str | None = None) -> Output:
     packet = open_packet(context)
     chosen = packet.select_documents(document)
     items = sum(len(one.items) for one in chosen)
-    return Output(format_items(packet, chosen), summary=f"{format_count(items, 'item')} in {format_count(len(chosen), 'document')}")
+    return Output(
+        format_items(packet, chosen),
+        summary=f"{format_count(items, 'item')} in {format_count(len(chosen), 'document')}",
+    )
 
 
 @tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
@@ -53,7 +56,9 @@ def find_text(
         raise ToolError(f"The text to find has 1 to {MAX_SEARCH_TEXT_CHARS} characters.")
     wanted = text_pattern(text, ignore_case=ignore_case)
     found = [
-        match for one, first, last in search_ranges(packet, document, item) for match in find_matches(one, wanted, first, last)
+        match
+        for one, first, last in search_ranges(packet, document, item)
+        for match in find_matches(one, wanted, first, last)
     ]
     if not found:
         return Output(f'"{text}" is nowhere there. Try fewer words, or search.', summary="no match")
@@ -61,7 +66,11 @@ def find_text(
     number = format_count(len(found), "match", "matches")
     lines = [f"- {_match_citation(packet, match)}: {match}" for match in found[offset : offset + MATCHES_PER_CALL]]
     head = f"{number}: {join_places(_match_citation(packet, match) for match in found)}."
-    return Output("\n".join([head, *lines]), paging(len(found) > offset + MATCHES_PER_CALL, offset + MATCHES_PER_CALL), summary=number)
+    return Output(
+        "\n".join([head, *lines]),
+        paging(len(found) > offset + MATCHES_PER_CALL, offset + MATCHES_PER_CALL),
+        summary=number,
+    )
 
 
 @tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
@@ -80,7 +89,9 @@ def search(query: str, context: Context, document: str | None = None, most: int 
     if not hits:
         return Output("No passage shares a word with that. Try other words.", summary="nothing found")
     lines = [f"{number}. {_format_hit(packet, hit, query)}" for number, hit in enumerate(hits, 1)]
-    return Output("\n".join(lines), summary=f"{format_count(len(hits), 'passage')}, best {_hit_citation(packet, hits[0])}")
+    return Output(
+        "\n".join(lines), summary=f"{format_count(len(hits), 'passage')}, best {_hit_citation(packet, hits[0])}"
+    )
 
 
 @tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)

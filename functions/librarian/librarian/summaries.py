@@ -70,7 +70,11 @@ async def combine_summaries(summaries: Sequence[ChunkSummary], focus: str, conte
         batches = _batch_texts(texts)
         made = await _gather(
             [
-                ask(f"together-{level}-{number}", f"{_focus_line(focus)}{DIGESTS_HEADER}\n\n{'\n\n'.join(batch)}", REDUCE_INSTRUCTIONS)
+                ask(
+                    f"together-{level}-{number}",
+                    f"{_focus_line(focus)}{DIGESTS_HEADER}\n\n{'\n\n'.join(batch)}",
+                    REDUCE_INSTRUCTIONS,
+                )
                 for number, batch in enumerate(batches, 1)
             ]
         )

@@ -14,7 +14,10 @@ def report_markdown(title: str, focus: str, summary: str, summaries: Sequence[Ch
     parts += [f"> {_escape_markdown(line)}" for line in focus.splitlines() if line.strip()]
     parts += ["## Summary", summary, "## Part by part"]
     for done in summaries:
-        parts += [f"### {_escape_markdown(done.chunk.title)} ({_escape_markdown(done.chunk.cited)})", _demote_headings(_summary_text(done))]
+        parts += [
+            f"### {_escape_markdown(done.chunk.title)} ({_escape_markdown(done.chunk.cited)})",
+            _demote_headings(_summary_text(done)),
+        ]
     if left := uncovered_parts(summaries, packet):
         parts += ["## What is not covered", "\n".join(f"- {reason}" for reason in left)]
     names = ", ".join(document.name for document in packet.documents)

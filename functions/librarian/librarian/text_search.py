@@ -60,7 +60,14 @@ def find_matches(document: Document, wanted: re.Pattern[str], first: int, last: 
         begin, end = (parts[bisect_right(starts, place) - 1].number for place in (found.start(), found.end() - 1))
         before = whole[max(0, found.start() - MATCH_CONTEXT_CHARS) : found.start()]
         after = whole[found.end() : found.end() + MATCH_CONTEXT_CHARS]
-        yield Match(document, begin, end, _trim_context(before, left=True), flatten_lines(found[0]), _trim_context(after, left=False))
+        yield Match(
+            document,
+            begin,
+            end,
+            _trim_context(before, left=True),
+            flatten_lines(found[0]),
+            _trim_context(after, left=False),
+        )
 
 
 def _trim_context(text: str, *, left: bool) -> str:

@@ -1,11 +1,19 @@
 """The Agent2Agent protocol: a2a-sdk's routes and types, on our own request handler."""
 
 from agentfn.a2a.app import create_app
-from agentfn.a2a.card.card_builder.card_endpoint import Cards
-from agentfn.a2a.card.card_builder.card_signature import Notary
+from agentfn.a2a.card.card_endpoint import CardEndpoint
+from agentfn.a2a.card.card_signature import WebhookSigner
 from agentfn.a2a.files.file_endpoints import file_routes
 from agentfn.a2a.push.push_configs import PushConfigService
 from agentfn.a2a.push.webhook_delivery import WebhookDelivery
 from agentfn.a2a.request_handler import AgentRequestHandler
 
-__all__ = ["AgentRequestHandler", "Cards", "WebhookDelivery", "Notary", "PushConfigService", "file_routes", "create_app"]
+__all__ = [
+    "AgentRequestHandler",
+    "CardEndpoint",
+    "WebhookDelivery",
+    "WebhookSigner",
+    "PushConfigService",
+    "file_routes",
+    "create_app",
+]

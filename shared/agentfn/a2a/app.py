@@ -14,13 +14,13 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agentfn.a2a.card.card_builder.card_endpoint import Cards
-from agentfn.a2a.card.card_builder.card_signature import JWKS_PATH
+from agentfn.a2a.card.card_endpoint import CardEndpoint
+from agentfn.a2a.card.card_signature import JWKS_PATH
 from agentfn.a2a.cors import add_cors
 from agentfn.a2a.file_links import base_url_var
 from agentfn.a2a.request_handler import AgentRequestHandler
-from agentfn.a2a.wire.protocol_middleware.protocol_middleware import Wire
-from agentfn.a2a.wire.protocol_middleware.v0_3_routes import old_routes
+from agentfn.a2a.wire.protocol_middleware import ProtocolMiddleware
+from agentfn.a2a.wire.v0_3_routes import create_v0_3_routes
 from agentfn.agent import Agent
 from agentfn.auth.authenticator import AuthenticationError, Authenticator
 from agentfn.errors import AgentfnError
@@ -75,7 +75,9 @@ class AuthenticationMiddleware:
 
     async def _reject(self, scope: Scope, headers: dict[str, str]) -> JSONResponse | None:
         if (length := sum(len(name) + len(value) for name, value in headers.items())) > MAX_HEADER_CHARS:
-            return JSONResponse({"error": f"The headers have {length:,} characters; {MAX_HEADER_CHARS:,} are allowed"}, 431)
+            return JSONResponse(
+                {"error": f"The headers have {length:,} characters; {MAX_HEADER_CHARS:,} are allowed"}, 431
+            )
         if scope["path"] in PUBLIC_PATHS and scope["method"] in ("GET", "HEAD"):
             return None
         try:
@@ -98,7 +100,7 @@ def create_app(
     request_handler: AgentRequestHandler,
     authenticator: Authenticator,
     settings: Settings,
-    card_endpoint: Cards,
+    card_endpoint: CardEndpoint,
     mcp_server: ASGIApp | None = None,
     file_routes: Iterable[Route] = (),
 ) -> ASGIApp:
@@ -107,17 +109,20 @@ def create_app(
     """
     app = FastAPI(title=agent.name, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     contexts = CallContextBuilder()
-    app.routes.extend(Route(path, card_endpoint.card) for path in (AGENT_CARD_WELL_KNOWN_PATH, LEGACY_CARD_PATH))
-    if card_endpoint.signed:
-        app.routes.append(Route(JWKS_PATH, card_endpoint.keys))
+    app.routes.extend(Route(path, card_endpoint.serve_card) for path in (AGENT_CARD_WELL_KNOWN_PATH, LEGACY_CARD_PATH))
+    if card_endpoint.is_signed:
+        app.routes.append(Route(JWKS_PATH, card_endpoint.serve_jwks))
     app.routes.extend(Route(path, _health) for path in HEALTH_PATHS)
     if mcp_server is not None:
         app.routes.append(Route(MCP_PATH, mcp_server, methods=["POST"]))
     app.routes.extend(file_routes)
     app.routes.extend(create_jsonrpc_routes(request_handler, "/", contexts, enable_v0_3_compat=True))
-    app.routes.extend(old_routes(request_handler, contexts))
+    app.routes.extend(create_v0_3_routes(request_handler, contexts))
     app.routes.extend(create_rest_routes(request_handler, contexts, enable_v0_3_compat=True))
-    return add_cors(AuthenticationMiddleware(Wire(app, settings.streaming), authenticator, settings.max_body_size), settings)
+    return add_cors(
+        AuthenticationMiddleware(ProtocolMiddleware(app, settings.streaming), authenticator, settings.max_body_size),
+        settings,
+    )
 
 
 async def _health(_: Request) -> JSONResponse:

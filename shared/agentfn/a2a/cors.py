@@ -6,7 +6,13 @@ from starlette.types import ASGIApp
 from agentfn.settings import Settings
 
 ALLOWED_METHODS = ("GET", "HEAD", "POST", "DELETE")
-EXPOSED_HEADERS = ("ETag", "WWW-Authenticate", "Retry-After", "A2A-Extensions", "X-Amzn-RequestId")  # for a page's script
+EXPOSED_HEADERS = (
+    "ETag",
+    "WWW-Authenticate",
+    "Retry-After",
+    "A2A-Extensions",
+    "X-Amzn-RequestId",
+)  # for a page's script
 
 
 def add_cors(app: ASGIApp, settings: Settings) -> ASGIApp:

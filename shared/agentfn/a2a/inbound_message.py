@@ -26,7 +26,9 @@ MAX_PART_COUNT = 500
 MAX_ENVELOPE_BYTES = 64 * 1024  # bytes of all that is not content: metadata, names, media types, extensions
 MAX_NESTING_DEPTH = 20  # lists and objects in each other; protobuf stops at 100, and counts each three times
 FILE_CONTENTS = ("raw", "url")
-FILENAME_PREFIX = "__ORIGINAL_FILENAME__:"  # begins a text part that is nothing but the name of the file in the next one
+FILENAME_PREFIX = (
+    "__ORIGINAL_FILENAME__:"  # begins a text part that is nothing but the name of the file in the next one
+)
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,9 @@ def _check_envelope(message: Message) -> None:
         *((f"data of part {number}", part.data) for number, part in enumerate(message.parts, 1)),
     ]:
         if _nesting_depth(MessageToDict(said)) > MAX_NESTING_DEPTH:
-            raise InvalidParamsError(f"{named} is nested deeper than {MAX_NESTING_DEPTH} lists and objects. Send it as a file")
+            raise InvalidParamsError(
+                f"{named} is nested deeper than {MAX_NESTING_DEPTH} lists and objects. Send it as a file"
+            )
 
 
 def _nesting_depth(value: Any) -> int:

@@ -40,7 +40,7 @@ from a2a.utils.errors import (
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import apply_history_length, validate_history_length, validate_page_size
 
-from agentfn.a2a.card.card_builder.card_endpoint import Cards
+from agentfn.a2a.card.card_endpoint import CardEndpoint
 from agentfn.a2a.error_boundary import hide_internal_errors
 from agentfn.a2a.inbound_message import MAX_ID_CHARS, parse_message
 from agentfn.a2a.media_types import check_accepted_types
@@ -48,7 +48,7 @@ from agentfn.a2a.outbound_task import message_reply, presign_task
 from agentfn.a2a.push.push_configs import PushConfigService, is_v0_3
 from agentfn.a2a.send_message import SendMessage
 from agentfn.a2a.task_streams import STREAMING_UNSUPPORTED, TaskStreams
-from agentfn.a2a.wire.protocol_middleware.v0_3 import without_history
+from agentfn.a2a.wire.v0_3 import set_empty_history
 from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError
 from agentfn.files import UploadStore
@@ -62,7 +62,9 @@ from agentfn.store.task_events import status_event
 class AgentRequestHandler(RequestHandler):
     """`pushing` is None where the agent sends no push notifications."""
 
-    def __init__(self, runner: Runner, card_endpoint: Cards, push_configs: PushConfigService | None = None) -> None:
+    def __init__(
+        self, runner: Runner, card_endpoint: CardEndpoint, push_configs: PushConfigService | None = None
+    ) -> None:
         self._runner = runner
         self._card_endpoint = card_endpoint
         self._tasks = runner.tasks
@@ -80,7 +82,7 @@ class AgentRequestHandler(RequestHandler):
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
         async with hide_internal_errors(context):
             validate_history_length(params)
-            without_history(params, context)
+            set_empty_history(params, context)
             head = await self._read_task(context, params.id)
             task = self._to_response(head.task, params)
             if head.pushes and self._push_configs is not None:
@@ -187,13 +189,13 @@ class AgentRequestHandler(RequestHandler):
             if not self._card_endpoint.has_extended:
                 missing = ExtendedAgentCardNotConfiguredError if is_v0_3(context) else UnsupportedOperationError
                 raise missing("this agent has no extended card: its public one says all")
-            return await self._card_endpoint.extended(context.state["address"], signed=not is_v0_3(context))
+            return await self._card_endpoint.extended_card(context.state["address"], signed=not is_v0_3(context))
 
     async def _accept_message(
         self, params: SendMessageRequest, context: ServerCallContext, listener: TaskStreams | None = None
     ) -> TaskRecord:
         validate_history_length(params.configuration)
-        without_history(params.configuration, context)
+        set_empty_history(params.configuration, context)
         check_accepted_types(params.configuration.accepted_output_modes, self._runner.agent.output_modes)
         wait = listener is not None or not params.configuration.return_immediately
         owner, lambda_context = context.user.user_name, context.state["lambda"]
@@ -212,7 +214,9 @@ class AgentRequestHandler(RequestHandler):
             await self._require_push().set(await self._read_task(context, params.message.task_id), push.config, context)
         return await sending.follow_up(incoming)
 
-    async def _requested_subscription(self, params: SendMessageRequest, context: ServerCallContext) -> PushSubscription | None:
+    async def _requested_subscription(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> PushSubscription | None:
         """The push configuration that comes with a message, checked."""
         if not params.configuration.HasField("task_push_notification_config"):
             return None
@@ -223,7 +227,10 @@ class AgentRequestHandler(RequestHandler):
         deadline = Deadline.from_lambda_context(
             context.state["lambda"], reserve_seconds=self._runner.settings.reserve_seconds
         )
-        async with hide_internal_errors(context), contextlib.aclosing(self.task_streams.follow(head, deadline)) as events:
+        async with (
+            hide_internal_errors(context),
+            contextlib.aclosing(self.task_streams.follow(head, deadline)) as events,
+        ):
             async for event in events:
                 yield apply_history_length(event, config) if isinstance(event, Task) else event
 

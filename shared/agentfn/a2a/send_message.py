@@ -214,4 +214,4 @@ class SendMessage:
 
 def _subscription_items(push: PushSubscription, head: TaskRecord) -> list[Any]:
     config = with_ids(push.config, head.task.id)
-    return [subscription_item(head, dataclasses.replace(push, config=config, sent=0))]
+    return [subscription_item(head, dataclasses.replace(push, config=config, delivered_version=0))]

@@ -41,7 +41,9 @@ class Authenticator(Protocol):
     @property
     def scheme(self) -> AuthScheme: ...
 
-    async def authenticate(self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT) -> Principal | None:
+    async def authenticate(
+        self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
+    ) -> Principal | None:
         """The caller; None for one who gives no proof, or none that is known. Names of headers are in lower case;
         `context` is the event's `requestContext`, which API Gateway writes and no client can.
 
@@ -54,7 +56,9 @@ class AnonymousAuthenticator:
 
     scheme = AuthScheme("none")
 
-    async def authenticate(self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT) -> Principal | None:
+    async def authenticate(
+        self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
+    ) -> Principal | None:
         return Principal(ANONYMOUS_ID)
 
 

@@ -30,7 +30,9 @@ class BearerAuthenticator:
         self._ids_by_token: dict[str, str] = {}
         self._read_at = -MAX_AGE_SECONDS
 
-    async def authenticate(self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT) -> Principal | None:
+    async def authenticate(
+        self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
+    ) -> Principal | None:
         """The caller whose token this is; None for no token or one that nobody has."""
         token = bearer_token(headers)
         if token is None:

@@ -23,7 +23,9 @@ class IamAuthenticator:
     def __init__(self, *, include_sessions: bool = False) -> None:
         self._include_sessions = include_sessions
 
-    async def authenticate(self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT) -> Principal | None:
+    async def authenticate(
+        self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
+    ) -> Principal | None:
         """The caller whose ARN the gateway established; None where it established none. Headers do not count."""
         arn = _verified_arn(request_context)
         if arn is None:

@@ -40,7 +40,11 @@ def principal_id(identity: str, prefix: str = "") -> str:
     Two identities never get one name. One that is fit for keys stays as it is; any other becomes a digest, after a
     `start` that says something to people. So does one that looks like such a digest, or like everyone in open mode.
     """
-    if PRINCIPAL_ID_PATTERN.fullmatch(identity) and not _DIGEST_PATTERN.fullmatch(identity) and identity != ANONYMOUS_ID:
+    if (
+        PRINCIPAL_ID_PATTERN.fullmatch(identity)
+        and not _DIGEST_PATTERN.fullmatch(identity)
+        and identity != ANONYMOUS_ID
+    ):
         return identity
     digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES]
     readable = _UNSAFE_CHARS.sub("-", prefix or identity).strip("-._@")[:_MAX_PREFIX_CHARS] or "caller"

@@ -30,7 +30,9 @@ class JwksClient:
     the issuer's discovery document says so. `fetch` may block, and raises OSError.
     """
 
-    def __init__(self, issuer: str, url: str | None, fetch: FetchUrl, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, issuer: str, url: str | None, fetch: FetchUrl, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._issuer = issuer
         self._url = url
         self._fetch = fetch

@@ -41,14 +41,18 @@ class JwtAuthenticator:
         advice = INSTRUCTIONS.format(issuer=requirements.issuer, audience=requirements.audience)
         self.scheme = AuthScheme("jwt", f"Bearer {REALM}", advice, discovery_url, requirements.scopes)
 
-    async def authenticate(self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT) -> Principal | None:
+    async def authenticate(
+        self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
+    ) -> Principal | None:
         """The owner named in a token that holds; None without a token. Raises Refused for one that does not hold."""
         token = bearer_token(headers)
         if token is None:
             return None
         claims = await self._verify(token)
         if not set(self._requirements.scopes) <= _token_scopes(claims):
-            raise _authentication_error("it lacks a scope", "insufficient_scope", 403, " ".join(self._requirements.scopes))
+            raise _authentication_error(
+                "it lacks a scope", "insufficient_scope", 403, " ".join(self._requirements.scopes)
+            )
         identity = claims.get(self._requirements.claim)
         if not isinstance(identity, str) or not identity:
             raise _authentication_error(f"it names nobody in its claim {self._requirements.claim}")
@@ -119,7 +123,9 @@ def _token_scopes(claims: Mapping[str, Any]) -> set[str]:
     return {scope for part in (given if isinstance(given, list) else [given]) for scope in str(part).split()}
 
 
-def _authentication_error(reason: str, error: str = "invalid_token", status: int = 401, scope: str = "") -> AuthenticationError:
+def _authentication_error(
+    reason: str, error: str = "invalid_token", status: int = 401, scope: str = ""
+) -> AuthenticationError:
     """As RFC 6750 has it. Nothing of the token is repeated."""
     logger.info("a token is refused: %s", reason)
     asked = f', scope="{scope}"' if scope else ""

@@ -12,7 +12,9 @@ from agentfn.cli.logs import readable_logs
 from agentfn.cli.terminal import PrintLine, command_name
 
 
-def run_dev(folder: Path, show: PrintLine, *, environment: Mapping[str, str], port: int = 0, seconds: float = 900.0) -> int:
+def run_dev(
+    folder: Path, show: PrintLine, *, environment: Mapping[str, str], port: int = 0, seconds: float = 900.0
+) -> int:
     from agentfn.local.local_agent import LocalAgent
 
     local = LocalAgent(folder, environment=environment, port=port, seconds=seconds)

@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def build_parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser("agentfn", description="AI agents on AWS Lambda, from the command line.")
     commands = top.add_subparsers(required=True, metavar="command")
-    _add_send_arguments(commands.add_parser("send", help="send an agent a message and get its files", epilog=EXIT_CODES))
+    _add_send_arguments(
+        commands.add_parser("send", help="send an agent a message and get its files", epilog=EXIT_CODES)
+    )
     _add_dev_arguments(commands.add_parser("dev", help="run an agent here, with an AWS in this process, until Ctrl-C"))
     _add_demo_arguments(commands.add_parser("demo", help="run an agent here for one question", epilog=EXIT_CODES))
     return top
@@ -78,19 +80,25 @@ def _parse_port(text: str) -> int:
 def _run_send(given: argparse.Namespace) -> int:
     from agentfn.cli.send import send_message
 
-    return send_message(given.url, given.token, given.text, given.files, given.output, print_line, task_id=given.task).exit_code
+    return send_message(
+        given.url, given.token, given.text, given.files, given.output, print_line, task_id=given.task
+    ).exit_code
 
 
 def _run_dev(given: argparse.Namespace) -> int:
     from agentfn.cli.dev import run_dev
 
-    return run_dev(given.folder, print_line, environment=_model_environment(given), port=given.port, seconds=given.timeout)
+    return run_dev(
+        given.folder, print_line, environment=_model_environment(given), port=given.port, seconds=given.timeout
+    )
 
 
 def _run_demo(given: argparse.Namespace) -> int:
     from agentfn.cli.demo import run_demo
 
-    return run_demo(given.folder, given.files, given.question, given.output, print_line, environment=_model_environment(given)).exit_code
+    return run_demo(
+        given.folder, given.files, given.question, given.output, print_line, environment=_model_environment(given)
+    ).exit_code
 
 
 def _model_environment(given: argparse.Namespace) -> dict[str, str]:

@@ -59,7 +59,7 @@ def send_message(
     with asyncio.Runner() as runner:
         answer = runner.run(_send_and_wait(url, token, message, show))
     made, artifacts = _read_result(answer)
-    outcome = replace(made, saved=tuple(OutputFolder(output).save(artifacts)))
+    outcome = replace(made, saved_files=tuple(OutputFolder(output).save(artifacts)))
     _print_result(outcome, url, output, show)
     return outcome
 

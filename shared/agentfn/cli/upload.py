@@ -61,4 +61,6 @@ def _read_upload_offer(answer: httpx.Response, path: Path) -> dict[str, Any]:
         said = f": {strip_control_chars(str(shape['error']))}"
     except (ValueError, KeyError, TypeError, httpx.InvalidURL):
         said = ""
-    raise CliError(f"the agent takes no upload of {path} (HTTP {status}{said}); about 4.4 MB of files fit into a message")
+    raise CliError(
+        f"the agent takes no upload of {path} (HTTP {status}{said}); about 4.4 MB of files fit into a message"
+    )

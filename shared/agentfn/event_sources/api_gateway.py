@@ -83,7 +83,9 @@ def _drop_invalid_headers(event: Event) -> Event:
     """Without what a URL cannot be made of: Mangum and Starlette break at it. The port says nothing to us anyway."""
     headers = {name: value for name, value in (event.get("headers") or {}).items() if _is_valid_header(name, value)}
     several = {
-        name: values for name, values in (event.get("multiValueHeaders") or {}).items() if _is_valid_header(name, *values)
+        name: values
+        for name, values in (event.get("multiValueHeaders") or {}).items()
+        if _is_valid_header(name, *values)
     }
     return {"headers": headers, "multiValueHeaders": several}
 

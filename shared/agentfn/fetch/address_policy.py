@@ -16,7 +16,9 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 MIN_CUSTOM_PORT = 1024  # but for those two: mail, shells and the like are below, and mistake a request for their own
 MAX_URL_CHARS = 8_192  # characters
 PRINTABLE_ASCII = re.compile(r"[!-~]*")  # ASCII without blanks
-URL_PATTERN = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{0,5}))?([/?][^#]*)?(?:#.*)?", re.IGNORECASE)
+URL_PATTERN = re.compile(
+    r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{0,5}))?([/?][^#]*)?(?:#.*)?", re.IGNORECASE
+)
 HOST_NAME_PATTERN = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
 NUMERIC_LABEL_PATTERN = re.compile(r"[0-9]+|0x[0-9a-f]*")
 NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")
@@ -76,7 +78,9 @@ def is_public(address: Address) -> bool:
             return is_public(inner)
         if address not in ALLOCATED_IPV6 or address.scope_id:
             return False
-    return address.is_global and not address.is_multicast and not any(address in network for network in RESERVED_NETWORKS)
+    return (
+        address.is_global and not address.is_multicast and not any(address in network for network in RESERVED_NETWORKS)
+    )
 
 
 def matches_host(host: str, patterns: Iterable[str]) -> bool:

@@ -46,7 +46,9 @@ async def read_response(response: "Response", url: str, max_bytes: int) -> Fetch
                 raise FileRejected(f"the file has more than {max_bytes:,} bytes")
     kind = get_header(response, "content-type").partition(";")[0].strip().lower()
     media_type = kind if MEDIA_TYPE.fullmatch(kind) else ""
-    return FetchedFile(bytes(content), media_type, choose_file_name(get_header(response, "content-disposition"), url, media_type), url)
+    return FetchedFile(
+        bytes(content), media_type, choose_file_name(get_header(response, "content-disposition"), url, media_type), url
+    )
 
 
 def get_header(response: "Response", name: str) -> str:

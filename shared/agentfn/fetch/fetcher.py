@@ -118,7 +118,10 @@ class Fetcher:
         url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.request_target)
         ours = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "agentfn", "Connection": "close"}
         sent = [*{**ours, **headers, "Host": target.authority}.items()]
-        async with self._connection_pool(target) as pool, pool.stream(method, url, headers=sent, content=body) as response:
+        async with (
+            self._connection_pool(target) as pool,
+            pool.stream(method, url, headers=sent, content=body) as response,
+        ):
             yield response
 
     def _connection_pool(self, target: Target) -> "AsyncConnectionPool":
@@ -145,7 +148,9 @@ class Fetcher:
         if self.hosts and not matches_host(host, self.hosts):
             raise FileRejected(f"{host} is not among the hosts in AGENTFN_FETCH_HOSTS")
         try:
-            found = [parse_ip_address(text) for text in ([host] if parse_ip_address(host) else await self.resolver(host))]
+            found = [
+                parse_ip_address(text) for text in ([host] if parse_ip_address(host) else await self.resolver(host))
+            ]
         except (OSError, UnicodeError):
             found = []
         addresses = [str(address) for address in found if address is not None and self.is_permitted(address)]

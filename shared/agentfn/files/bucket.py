@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
-NOT_FOUND_CODES = ("NoSuchKey", "404", "AccessDenied", "403")  # a role that may not list is told 403 for what is not there
+NOT_FOUND_CODES = (
+    "NoSuchKey",
+    "404",
+    "AccessDenied",
+    "403",
+)  # a role that may not list is told 403 for what is not there
 PRECONDITION_CODES = ("PreconditionFailed", "412")
 DEFAULT_MEDIA_TYPE = "application/octet-stream"
 
@@ -76,7 +81,9 @@ class Bucket:
             if error.response["Error"]["Code"] in NOT_FOUND_CODES:
                 return None
             raise
-        return ObjectInfo(key, head["ContentLength"], head["ETag"], head.get("ContentType", DEFAULT_MEDIA_TYPE), head["Metadata"])
+        return ObjectInfo(
+            key, head["ContentLength"], head["ETag"], head.get("ContentType", DEFAULT_MEDIA_TYPE), head["Metadata"]
+        )
 
     def copy(self, source: ObjectInfo, key: str, media_type: str, file_name: str) -> None:
         """Inside the bucket: no byte of it comes here. What was noted with the object is left behind.
@@ -103,9 +110,13 @@ class Bucket:
         client = self._client()
         known = credentials_expiry(client)
         place = {"Bucket": self._name, "Key": key}
-        return describe_url(client.generate_presigned_url("get_object", Params=place, ExpiresIn=self._link_lifetime_seconds), known)
+        return describe_url(
+            client.generate_presigned_url("get_object", Params=place, ExpiresIn=self._link_lifetime_seconds), known
+        )
 
-    def presign_upload(self, key: str, media_type: str, max_bytes: int, lifetime_seconds: int, metadata: Mapping[str, str]) -> PresignedPost:
+    def presign_upload(
+        self, key: str, media_type: str, max_bytes: int, lifetime_seconds: int, metadata: Mapping[str, str]
+    ) -> PresignedPost:
         """For one object of that key and type with 1 to `most` bytes; S3 takes nothing else with it."""
         client = self._client()
         known = credentials_expiry(client)

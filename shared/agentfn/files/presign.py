@@ -46,7 +46,9 @@ def describe_url(url: str, credentials_end: datetime | None) -> PresignedUrl:
     return PresignedUrl(url, _expiry(query, int(query["x-amz-expires"]), credentials_end))
 
 
-def describe_post(url: str, fields: dict[str, str], lifetime_seconds: int, credentials_end: datetime | None) -> PresignedPost:
+def describe_post(
+    url: str, fields: dict[str, str], lifetime_seconds: int, credentials_end: datetime | None
+) -> PresignedPost:
     return PresignedPost(url, fields, _expiry(fields, lifetime_seconds, credentials_end))
 
 

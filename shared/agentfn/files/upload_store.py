@@ -39,7 +39,9 @@ class UploadStore:
         """A new id, and what an upload of at most that many bytes is made with."""
         upload_id = uuid4().hex
         notes = {FILE_NAME_KEY: quote(sanitize_file_name(name))}
-        return upload_id, self._bucket.presign_upload(self._prefix + upload_id, media_type, max_bytes, UPLOAD_LIFETIME_SECONDS, notes)
+        return upload_id, self._bucket.presign_upload(
+            self._prefix + upload_id, media_type, max_bytes, UPLOAD_LIFETIME_SECONDS, notes
+        )
 
     def find(self, upload_id: str, name: str = "", media_type: str = "") -> Upload | None:
         """What was uploaded under that id, called as said here, or else as said before. None where nothing was, or no

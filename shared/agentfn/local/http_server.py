@@ -117,7 +117,9 @@ async def _forward(environments: ExecutionEnvironments, event: ProxyResponse, re
             await _send_response(_error_response(502, "Internal server error"), send)
 
 
-def _invoke_handler(handler: Any, event: ProxyResponse, context: LocalLambdaContext, take: "Callable[[Message], None]") -> None:
+def _invoke_handler(
+    handler: Any, event: ProxyResponse, context: LocalLambdaContext, take: "Callable[[Message], None]"
+) -> None:
     """A handler that is not made by `serve`, or wraps one, may not be able to stream."""
     if hasattr(handler, "stream"):
         handler.stream(event, context, take)

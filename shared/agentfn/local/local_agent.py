@@ -65,13 +65,17 @@ class LocalAgent:
             stack.enter_context(import_path(self._folder))
             aws = stack.enter_context(EmbeddedAws())
             self._environment = self._build_environment(aws)
-            environments = ExecutionEnvironments(self._create_handler, max_count=MAX_ENVIRONMENTS, seconds=self._seconds)
+            environments = ExecutionEnvironments(
+                self._create_handler, max_count=MAX_ENVIRONMENTS, seconds=self._seconds
+            )
             stack.callback(environments.close)
             environments.start()
             serving = stack.enter_context(door.serve(environments))
             stack.callback(environments.close)  # first of all, so that no request holds the server up
             queue = aws_client("sqs")
-            stack.enter_context(QueuePoller(queue, aws.resources.queue_url, environments, max_concurrency=MAX_QUEUE_CONCURRENCY))
+            stack.enter_context(
+                QueuePoller(queue, aws.resources.queue_url, environments, max_concurrency=MAX_QUEUE_CONCURRENCY)
+            )
             stack.callback(serving.stop)
             self._stack = stack.pop_all()
         return self
@@ -88,14 +92,22 @@ class LocalAgent:
             "AGENTFN_PUBLIC_URL": self.url,
             "AGENTFN_BASE_PATH": "",
         }
-        return {"AGENTFN_STREAMING": "true", **os.environ, **self._extra_environment, **aws.resources.environment(), **ours}
+        return {
+            "AGENTFN_STREAMING": "true",
+            **os.environ,
+            **self._extra_environment,
+            **aws.resources.environment(),
+            **ours,
+        }
 
     def _create_handler(self) -> Any:
         """The handler of app.py for the first environment; for each other one, the same agent served again."""
         with self._lock:
             if self._first_handler is None:
                 self.agent, handler = load_app(self._folder, self._environment)
-                self._first_handler = handler if isinstance(handler, LambdaHandler) else serve(self.agent, self._load_settings())
+                self._first_handler = (
+                    handler if isinstance(handler, LambdaHandler) else serve(self.agent, self._load_settings())
+                )
                 return handler
         return self._first_handler.clone()
 

@@ -23,7 +23,9 @@ WAKE_UP_BODY = "stop"
 class QueuePoller:
     """One message is one invocation, `most` of them at a time. A context manager: it pumps inside."""
 
-    def __init__(self, client: "SQSClient", url: str, environments: ExecutionEnvironments, *, max_concurrency: int) -> None:
+    def __init__(
+        self, client: "SQSClient", url: str, environments: ExecutionEnvironments, *, max_concurrency: int
+    ) -> None:
         self._client = client
         self._url = url
         self._environments = environments

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from agentfn.loop.loop_result import LoopResult
 from agentfn.models import Call, Turn
-from agentfn.models.openai_format import Finish
+from agentfn.models.messages import Finish
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class NestedLoops:
         interrupted: bool,
     ) -> None:
         self.stop_result: LoopResult | None = None
-        self._loop = dataclasses.replace(loop, inner=self.run, force_first_tool=False)
+        self._loop = dataclasses.replace(loop, run_nested=self.run, force_first_tool=False)
         self._turns = turns
         self._record = record
         self._semaphore = asyncio.Semaphore(max_parallel)
@@ -88,7 +88,9 @@ class NestedLoops:
             raise TaskSuspended
         registry = self._loop.tools.select(tools)
         lifecycle = LIFECYCLE_TOOLS if tools else ToolRegistry()
-        loop = dataclasses.replace(self._loop, name=name, system=instructions, tools=registry, lifecycle=lifecycle)
+        loop = dataclasses.replace(
+            self._loop, name=name, system_prompt=instructions, tools=registry, lifecycle_tools=lifecycle
+        )
         # The message is given anew each time, not kept: where it is a chapter, the table need not hold it.
         transcript = [Turn("user", message), *turns_of_loop(self._turns, name)]
         async with contextlib.aclosing(

@@ -7,7 +7,7 @@ from agentfn.loop.tool_calls.approval import approval_question
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS, FinalOutput, find_final_output
 from agentfn.loop.transcript import count_steps
 from agentfn.models import Call, Turn
-from agentfn.models.openai_format import Finish
+from agentfn.models.messages import Finish
 from agentfn.tools import FileInfo
 
 EMPTY_ANSWER = "The model gave an empty answer, and so it did when it was asked again."

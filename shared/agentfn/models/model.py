@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from agentfn.models.openai_format import Reply, Turn
+from agentfn.models.messages import Reply, Turn
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from agentfn.models.messages import Call, Finish, Reply, Turn, Usage
 from agentfn.models.model import Prompt
-from agentfn.models.openai_format import Call, Finish, Reply, Turn, Usage
 
 FINISH: dict[str, Finish] = {
     "length": "length",

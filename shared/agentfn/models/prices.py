@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentfn.models.openai_format import Usage
+from agentfn.models.messages import Usage
 
 LIST = "model_prices_and_context_window_backup.json"
 COPY = Path(__file__).with_name("prices.json")

@@ -4,7 +4,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentfn.models.openai_format import Call, Reply, Usage, finish, signed
+from agentfn.models.messages import Call, Reply, Usage
+from agentfn.models.openai_format import finish, signed
 
 
 class Assembly:

@@ -76,7 +76,9 @@ class RelatedTasks:
         return said
 
 
-async def find_related_tasks(tasks: TaskStore, owner: str, context_id: str, referenced_ids: Iterable[str]) -> RelatedTasks:
+async def find_related_tasks(
+    tasks: TaskStore, owner: str, context_id: str, referenced_ids: Iterable[str]
+) -> RelatedTasks:
     """One query of an index, which may lag by a moment, and one read of heads; neither where nothing is asked for.
 
     What is not there, or not the owner's, is left out.
@@ -141,6 +143,6 @@ def _reference_utterances(record: TaskRecord, files: dict[str, FileRecord], max_
         conversation_of(record, files), max(max_chars, 2 * MIN_UTTERANCE_CHARS), MAX_REFERENCE_TURNS_COUNT
     )
     return [
-        dataclasses.replace(start, words=f"{REFERENCE_TITLE.format(id=record.task.id)}\n\n{start.content}".strip()),
+        dataclasses.replace(start, content=f"{REFERENCE_TITLE.format(id=record.task.id)}\n\n{start.content}".strip()),
         *rest,
     ]

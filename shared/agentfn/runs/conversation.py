@@ -53,7 +53,7 @@ class Utterance:
         if len(self.content) <= max_chars:
             return self
         kept = self.content[: max_chars - len(TRUNCATION_NOTE.format(missing=len(self.content)))]
-        return dataclasses.replace(self, words=kept + TRUNCATION_NOTE.format(missing=len(self.content) - len(kept)))
+        return dataclasses.replace(self, content=kept + TRUNCATION_NOTE.format(missing=len(self.content) - len(kept)))
 
 
 def conversation_of(record: TaskRecord, files: Mapping[str, FileRecord]) -> list[Utterance]:

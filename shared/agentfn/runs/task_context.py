@@ -27,9 +27,9 @@ class LoopTaskContext:
         self._journal = journal
         self._turns = turns
         self._interrupted = interrupted
-        spending = dataclasses.replace(loop, spent=lambda _: total_usage(self._turns))
+        spending = dataclasses.replace(loop, count_usage=lambda _: total_usage(self._turns))
         self._nested = NestedLoops(spending, turns, self._record_event, max_parallel, interrupted)
-        self._loop = dataclasses.replace(spending, inner=self._nested.run)
+        self._loop = dataclasses.replace(spending, run_nested=self._nested.run)
 
     @property
     def id(self) -> str:
@@ -52,7 +52,7 @@ class LoopTaskContext:
         self, *, instructions: str | None = None, tools: Iterable[str] | None = None
     ) -> AsyncGenerator[LoopEvent]:
         loop = self._loop
-        loop = loop if instructions is None else dataclasses.replace(loop, system=instructions)
+        loop = loop if instructions is None else dataclasses.replace(loop, system_prompt=instructions)
         loop = loop if tools is None else dataclasses.replace(loop, tools=loop.tools.select(tools))
         async with contextlib.aclosing(loop.run_stream(self._main_turns(), interrupted=self._interrupted)) as events:
             async for event in events:

@@ -37,7 +37,10 @@ class RuntimeApi:
     def send_response(self, invocation: Invocation, body: bytes, content_type: str = "application/json") -> None:
         """The whole answer. Raises Fault for one that is too large, having sent nothing."""
         if len(body) > MAX_RESPONSE_BYTES:
-            raise Fault("Function.ResponseSizeTooLarge", RESPONSE_TOO_LARGE_TEXT.format(size=len(body), limit=MAX_RESPONSE_BYTES))
+            raise Fault(
+                "Function.ResponseSizeTooLarge",
+                RESPONSE_TOO_LARGE_TEXT.format(size=len(body), limit=MAX_RESPONSE_BYTES),
+            )
         path, headers = f"/invocation/{invocation.id}/response", {"Content-Type": content_type}
         self._request("POST", path, body, headers | _invocation_id_header(invocation))
 
@@ -78,7 +81,9 @@ class RuntimeApi:
             raise RuntimeApiError(f"{method} {path}: {response.status} {answer[:500].decode(errors='replace')}")
         return response, answer
 
-    def _send_request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[HTTPResponse, bytes]:
+    def _send_request(
+        self, method: str, path: str, body: bytes, headers: Mapping[str, str]
+    ) -> tuple[HTTPResponse, bytes]:
         self._connection.request(method, API_PATH + path, body or None, dict(headers))
         response = self._connection.getresponse()
         return response, response.read()

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from starlette.types import Message
 
 PRELUDE_DELIMITER = b"\0" * 8
-SEND_TIMEOUT_SECONDS = 30.0  # seconds that one part may take to be accepted; the event loop, and leases with it, stands still
+SEND_TIMEOUT_SECONDS = (
+    30.0  # seconds that one part may take to be accepted; the event loop, and leases with it, stands still
+)
 ERROR_TRAILERS = ("Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body")
 STREAMING_HEADERS = {
     "Content-Type": "application/vnd.awslambda.http-integration-response",
@@ -99,7 +101,8 @@ def encode_prelude(message: "Message") -> bytes:
         "cookies": cookies,
     }
     return (
-        json.dumps({name: value for name, value in told.items() if value or name == "headers"}).encode() + PRELUDE_DELIMITER
+        json.dumps({name: value for name, value in told.items() if value or name == "headers"}).encode()
+        + PRELUDE_DELIMITER
     )
 
 

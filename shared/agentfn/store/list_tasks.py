@@ -73,7 +73,11 @@ class TaskLister:
                 return total
 
     async def _read_tasks(self, partition_keys: list[str], owner: str) -> dict[str, Task]:
-        items = await self.task_store.table.batch_get([item_key(pk, table_keys.TASK_SORT_KEY) for pk in partition_keys]) if partition_keys else []
+        items = (
+            await self.task_store.table.batch_get([item_key(pk, table_keys.TASK_SORT_KEY) for pk in partition_keys])
+            if partition_keys
+            else []
+        )
         read = [TaskRecord.from_item(item, self.task_store.agent, owner, self.task_store.codec) for item in items]
         return {head.partition_key: head.task for head in read}
 
@@ -112,7 +116,10 @@ class TaskLister:
         if place is None or (params.HasField("status_timestamp_after") and after < _min_sort_key(params)):
             raise InvalidParamsError("the page token is not one that this agent gave out for this list")
         agent = self.task_store.agent
-        start = {**item_key(table_keys.task_partition(agent, owner, place[1]), table_keys.TASK_SORT_KEY), "updated": {"S": after}}
+        start = {
+            **item_key(table_keys.task_partition(agent, owner, place[1]), table_keys.TASK_SORT_KEY),
+            "updated": {"S": after},
+        }
         if params.context_id:
             return {**start, "context_key": {"S": table_keys.context_partition(agent, owner, params.context_id)}}
         return {**start, "owner_key": {"S": table_keys.owner_partition(agent, owner)}}

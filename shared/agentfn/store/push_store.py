@@ -42,11 +42,11 @@ class PushSubscription:
     def from_item(cls, item: Item) -> "PushSubscription":
         return cls(
             config=Parse(item["config"]["S"], TaskPushNotificationConfig()),
-            old=item["old"]["BOOL"],
-            sent=int(item["sent"]["N"]),
-            tries=int(item["tries"]["N"]),
-            failed=item["failed"]["BOOL"],
-            address=item.get("address", {"S": ""})["S"],
+            uses_v0_3=item["old"]["BOOL"],
+            delivered_version=int(item["sent"]["N"]),
+            failures=int(item["tries"]["N"]),
+            has_failed=item["failed"]["BOOL"],
+            agent_url=item.get("address", {"S": ""})["S"],
         )
 
 
@@ -83,7 +83,9 @@ class PushStore:
         return PushSubscription.from_item(item) if item else None
 
     async def delete(self, record: TaskRecord, config_id: str) -> None:
-        await self._table.write({"Delete": {"Key": item_key(record.partition_key, table_keys.push_sort_key(config_id))}})
+        await self._table.write(
+            {"Delete": {"Key": item_key(record.partition_key, table_keys.push_sort_key(config_id))}}
+        )
 
     async def claim(self, record: TaskRecord, subscription: PushSubscription, until: float) -> bool:
         """Whether this invocation may deliver to it until then: one at a time, so that events keep their order."""
@@ -95,9 +97,15 @@ class PushStore:
             {":until": _number_attribute(until), ":now": _number_attribute(self._task_store.clock())},
         )
 
-    async def save_progress(self, record: TaskRecord, subscription: PushSubscription, *, busy_until: float = 0.0) -> bool:
+    async def save_progress(
+        self, record: TaskRecord, subscription: PushSubscription, *, busy_until: float = 0.0
+    ) -> bool:
         """How far it is now; False where it was deleted meanwhile."""
-        values = {f":{name}": value for name, value in subscription.to_attributes().items() if name in ("sent", "tries", "failed")}
+        values = {
+            f":{name}": value
+            for name, value in subscription.to_attributes().items()
+            if name in ("sent", "tries", "failed")
+        }
         return await self._update_item(
             record,
             subscription,
@@ -106,7 +114,9 @@ class PushStore:
             {**values, ":until": _number_attribute(busy_until)},
         )
 
-    async def _update_item(self, record: TaskRecord, subscription: PushSubscription, change: str, condition: str, values: dict[str, Any]) -> bool:
+    async def _update_item(
+        self, record: TaskRecord, subscription: PushSubscription, change: str, condition: str, values: dict[str, Any]
+    ) -> bool:
         update = {
             "Key": item_key(record.partition_key, table_keys.push_sort_key(subscription.config.id)),
             "UpdateExpression": change,
@@ -138,7 +148,7 @@ def with_ids(config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotifi
 
 
 def mark_delivered(subscription: PushSubscription, version: int) -> PushSubscription:
-    return dataclasses.replace(subscription, sent=version, tries=0)
+    return dataclasses.replace(subscription, delivered_version=version, failures=0)
 
 
 def _number_attribute(value: float) -> dict[str, str]:

@@ -82,7 +82,9 @@ class TaskRecord:
         return codec.encode(MessageToJson(self.task, indent=None), self.object_prefix)
 
     def encode_files(self, codec: PayloadCodec) -> Attribute:
-        return codec.encode(json.dumps([vars(record) for record in self.files]), self.object_prefix, MAX_INLINE_FILES_BYTES)
+        return codec.encode(
+            json.dumps([vars(record) for record in self.files]), self.object_prefix, MAX_INLINE_FILES_BYTES
+        )
 
     def scalar_attributes(self) -> dict[str, Attribute]:
         """Those that are small whatever the task. The index of open tasks has those of open tasks only."""
@@ -103,7 +105,10 @@ class TaskRecord:
         if self.pushes:
             shape["pushes"] = {"BOOL": True}
         if self.is_open:
-            shape |= {"open_key": {"S": table_keys.open_tasks_partition(self.agent)}, "lease_end": _number_attribute(self.lease_end)}
+            shape |= {
+                "open_key": {"S": table_keys.open_tasks_partition(self.agent)},
+                "lease_end": _number_attribute(self.lease_end),
+            }
         return shape
 
     @classmethod

@@ -78,7 +78,9 @@ class TaskStore:
         turns = list(turns)
         record = dataclasses.replace(record, expires=int(self.clock()) + self._retention_seconds, turns=len(turns))
         record = dataclasses.replace(record, pushes=bool(subscription_items))
-        subscribed: list[TransactionAction] = [{"Put": {"Item": item}} for item in subscription_items(record)] if subscription_items else []
+        subscribed: list[TransactionAction] = (
+            [{"Put": {"Item": item}} for item in subscription_items(record)] if subscription_items else []
+        )
         if self.enqueue_push and subscription_items:
             await self.enqueue_push(record)
         creation = await asyncio.to_thread(self._create_actions, record, list(messages), turns)
@@ -101,7 +103,9 @@ class TaskStore:
             },
             ConsistentRead=True,
         )
-        head = await self._read_record(next((item for item in items if item["sk"]["S"] == table_keys.TASK_SORT_KEY), None), owner)
+        head = await self._read_record(
+            next((item for item in items if item["sk"]["S"] == table_keys.TASK_SORT_KEY), None), owner
+        )
         if head is None:
             return None
         # Turns that the head does not count came after it, or belong to a task of this id that was deleted.
@@ -123,7 +127,9 @@ class TaskStore:
         return await asyncio.to_thread(lambda: [read_events(item, self.codec) for item in items])
 
     async def find_message(self, owner: str, message_id: str) -> MessageRecord | None:
-        item = await self.table.get(table_keys.message_partition(self.agent, owner, message_id), table_keys.MESSAGE_SORT_KEY)
+        item = await self.table.get(
+            table_keys.message_partition(self.agent, owner, message_id), table_keys.MESSAGE_SORT_KEY
+        )
         if item is None or self._is_expired(item):
             return None
         return MessageRecord(message_id, item["task_id"]["S"], item["digest"]["S"])
@@ -201,9 +207,15 @@ class TaskStore:
         """The head; what else there is of the task cannot be reached without it and expires."""
         await self.table.write({"Delete": {"Key": item_key(record.partition_key, table_keys.TASK_SORT_KEY)}})
 
-    def _create_actions(self, record: TaskRecord, messages: list[MessageRecord], turns: list[Turn]) -> list[TransactionAction]:
+    def _create_actions(
+        self, record: TaskRecord, messages: list[MessageRecord], turns: list[Turn]
+    ) -> list[TransactionAction]:
         actions = [put_task(record, self.codec, self.clock()), *put_turns(record, turns, 0, self.codec)]
-        return [*actions, *self._message_actions(record, messages), *put_events(record, [snapshot_event(record.task)], self.codec)]
+        return [
+            *actions,
+            *self._message_actions(record, messages),
+            *put_events(record, [snapshot_event(record.task)], self.codec),
+        ]
 
     def _save_actions(
         self,

@@ -18,7 +18,12 @@ UNCHANGED_CONDITION = "#version = :version_read AND #run = :run_read AND #turns 
 
 
 def put_task(record: TaskRecord, codec: PayloadCodec, now: float) -> TransactionAction:
-    return {"Put": {"Item": {**item_key(record.partition_key, table_keys.TASK_SORT_KEY), **record.to_attributes(codec)}, **_absent_condition(now)}}
+    return {
+        "Put": {
+            "Item": {**item_key(record.partition_key, table_keys.TASK_SORT_KEY), **record.to_attributes(codec)},
+            **_absent_condition(now),
+        }
+    }
 
 
 def update_task(before: TaskRecord, after: TaskRecord, codec: PayloadCodec) -> dict[str, Any]:

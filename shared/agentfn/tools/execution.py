@@ -69,7 +69,7 @@ async def call_tool(
     if not await limiter.acquire(context.deadline.limit(limits.wait_seconds)):
         return ToolCallError(f"{tool.name} found no free worker within {limits.wait_seconds:.0f} s; try again", "busy")
     seconds = context.deadline.limit(tool.timeout_seconds or limits.timeout_seconds)
-    context = dataclasses.replace(context, output_chars=limits.max_output_chars)
+    context = dataclasses.replace(context, max_output_chars=limits.max_output_chars)
     running = asyncio.ensure_future(_run_tool(tool, arguments, context, limiter))
     running.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also if it comes too late
     try:

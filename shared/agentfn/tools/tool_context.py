@@ -143,7 +143,9 @@ class Context:
         """Tells the caller how far things are. Returns at once; may be called from any thread."""
         self.report(text)
 
-    async def run_nested(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
+    async def run_nested(
+        self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
+    ) -> NestedResult:
         """Asks the model in an inner loop of this call, with `instructions` as its system prompt and `tools` by name.
 
         `name` tells it from the other inner loops of this call; several may run at once. What one has answered is

@@ -13,7 +13,7 @@ import jwt
 import pytest
 from a2a.client.card_resolver import parse_agent_card
 from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
-from agentfn.a2a.card.card_builder.signing_keys import KeyRing, read_keys
+from agentfn.a2a.card.signing_keys import SigningKeys, parse_keys
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -183,7 +183,7 @@ def test_the_keys_that_are_published_are_public_and_may_be_kept() -> None:
 def test_a_key_is_named_by_its_thumbprint() -> None:
     """Source: RFC 8037, A.1 and A.3."""
     private = base64.urlsafe_b64decode("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=")
-    (key,) = read_keys(pem(ed25519.Ed25519PrivateKey.from_private_bytes(private)))
+    (key,) = parse_keys(pem(ed25519.Ed25519PrivateKey.from_private_bytes(private)))
     assert key.id == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 
 
@@ -221,10 +221,10 @@ def test_keys_in_a_secret_are_read_when_they_are_first_needed_and_once() -> None
 def test_a_process_that_lives_sees_new_keys_and_keeps_the_old_ones_where_it_cannot_read() -> None:
     texts = [pem(EC), "nothing", pem(OTHER_EC) + pem(EC)]
     now = [1000.0]
-    ring = KeyRing(lambda: texts.pop(0), "AGENTFN_SIGNING_SECRET", lambda: now[0])
+    ring = SigningKeys(lambda: texts.pop(0), "AGENTFN_SIGNING_SECRET", lambda: now[0])
 
     def ids() -> list[str]:
-        return [key.id for key in asyncio.run(ring.keys())]
+        return [key.id for key in asyncio.run(ring.current())]
 
     first = ids()
     assert (ids(), len(texts)) == (first, 2)
@@ -264,7 +264,7 @@ def test_without_its_packages_the_start_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigurationError, match=rf"{variable} is set.*extra `jwt`.*agentfn\[jwt\]"):
-        KeyRing(lambda: "", variable)
+        SigningKeys(lambda: "", variable)
 
 
 @pytest.mark.parametrize("text", ["swordfish", None])
@@ -331,7 +331,10 @@ def checked(played: Stage, hook: RawHttpServer, token: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("key", [EC, RSA, ED], ids=["EC", "RSA", "Ed25519"])
 def test_a_subscriber_can_check_whose_notification_it_is_and_of_what(key: Any) -> None:
-    with RawHttpServer(http_response(b"")) as hook, stage(pem(key), push_signed="true", fetch_loopback="true") as played:
+    with (
+        RawHttpServer(http_response(b"")) as hook,
+        stage(pem(key), push_signed="true", fetch_loopback="true") as played,
+    ):
         task_id = notified(played, hook, authentication={"scheme": "Basic", "credentials": "YTpi"}, token="t0ken")
         claims = checked(played, hook, hook.header("X-A2A-Notification-Signature"))
         assert claims["taskId"] == task_id

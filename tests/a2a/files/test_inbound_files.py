@@ -73,7 +73,9 @@ def test_a_file_that_is_too_large_is_read_no_further(play: StageMaker, server: R
     assert (error.code, error.message) == (-32602, "part 2: the file has more than 2 bytes")
 
 
-def test_files_that_are_too_large_together_are_refused_wherever_they_are(play: StageMaker, server: RawHttpServer) -> None:
+def test_files_that_are_too_large_together_are_refused_wherever_they_are(
+    play: StageMaker, server: RawHttpServer
+) -> None:
     limits = {"max_file_size": 4, "max_files_size": 8}
     fine = [{"url": server.url}, {"raw": "YWJj"}, {"url": "data:,ab"}]
     for late in ({"url": server.url}, {"raw": "YQ=="}, {"url": "data:,a"}):
@@ -112,7 +114,9 @@ def test_a_server_that_refuses_is_told_with_its_status(play: StageMaker, server:
     assert refusal(put(play), {"url": server.url}).message == "part 2: the address answered with status 403"
 
 
-def test_a_text_part_may_name_the_file_that_follows_it_and_is_no_text_then(play: StageMaker, server: RawHttpServer) -> None:
+def test_a_text_part_may_name_the_file_that_follows_it_and_is_no_text_then(
+    play: StageMaker, server: RawHttpServer
+) -> None:
     model = ScriptedModel("Fine.")
     stage = play(model, fetch_loopback=True)
     parts = [

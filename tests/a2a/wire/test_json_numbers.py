@@ -138,7 +138,10 @@ WAIT_NOT = {"returnImmediately": True}
 
 
 def test_only_the_sender_s_own_json_is_touched() -> None:
-    asked: Any = {"id": LARGE, "params": {"text": f"{ENCODED_PREFIX}3", "historyLength": 3.0, "metadata": {"a": LARGE, "b": 3}}}
+    asked: Any = {
+        "id": LARGE,
+        "params": {"text": f"{ENCODED_PREFIX}3", "historyLength": 3.0, "metadata": {"a": LARGE, "b": 3}},
+    }
     passed = encode_numbers(asked)
     assert passed == {**asked, "params": {**asked["params"], "metadata": {"a": f"{ENCODED_PREFIX}{LARGE}", "b": 3}}}
     assert same(decode_numbers(passed), asked)

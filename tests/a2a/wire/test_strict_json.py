@@ -30,7 +30,9 @@ UNREADABLE = {
 
 @EACH
 @pytest.mark.parametrize("case", UNREADABLE)
-def test_a_body_that_cannot_be_read_is_a_parse_error_that_says_why(play: Any, speaker: ProtocolClient, case: str) -> None:
+def test_a_body_that_cannot_be_read_is_a_parse_error_that_says_why(
+    play: Any, speaker: ProtocolClient, case: str
+) -> None:
     stage: Stage = play(ScriptedModel(), streaming=True)
     body, why = UNREADABLE[case]
     paths = ["/message:send", "/message:stream", "/tasks/x/pushNotificationConfigs"] if speaker.rest else ["/"]

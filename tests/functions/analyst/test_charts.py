@@ -141,7 +141,11 @@ def test_the_users_text_is_text_whatever_it_holds() -> None:
         (Chart("scatter", "", "species", "n"), COUNTS, "must hold numbers or dates on the x axis"),
         (Chart("bar", "", "species", "n"), QueryResult(("species", "n"), ()), "nothing to draw"),
         (Chart("bar", "", "species", "n"), QueryResult(("species", "n"), (("a", None),)), "nothing to draw"),
-        (Chart("bar", "", "a", "n"), QueryResult(("a", "n"), (("x", 1), ("x", 2))), "several rows for a = x. Aggregate"),
+        (
+            Chart("bar", "", "a", "n"),
+            QueryResult(("a", "n"), (("x", 1), ("x", 2))),
+            "several rows for a = x. Aggregate",
+        ),
         (Chart("bar", "", "a", "n"), QueryResult(("a", "n"), (("x", float("inf")),)), "it holds 'inf'"),
         (Chart("scatter", "", "n", "n", "n"), QueryResult(("n",), tuple((i,) for i in range(9))), "n has 9 values"),
     ],
@@ -199,6 +203,9 @@ def test_bins_hold_every_value_once(values: list[float]) -> None:
 
 
 def test_ticks_of_dates_fall_on_months_and_years() -> None:
-    assert date_ticks(parse_days("2023-01-15"), parse_days("2023-12-20"))[:2] == [parse_days("2023-01-01"), parse_days("2023-03-01")]
+    assert date_ticks(parse_days("2023-01-15"), parse_days("2023-12-20"))[:2] == [
+        parse_days("2023-01-01"),
+        parse_days("2023-03-01"),
+    ]
     years = date_ticks(parse_days("1990-05-01"), parse_days("2020-05-01"))
     assert all(year == parse_days(f"{1992 + 4 * i}-01-01") for i, year in enumerate(years))

@@ -66,7 +66,9 @@ def test_a_preview_of_odd_columns_is_readable(desk: ToolHarness) -> None:
 
 
 def test_a_preview_of_a_very_wide_table_stays_short(desk: ToolHarness) -> None:
-    desk.attach("wide.csv", "\n".join([",".join(f"col_{i}" for i in range(300)), *[",".join(["some text"] * 300)] * 30]))
+    desk.attach(
+        "wide.csv", "\n".join([",".join(f"col_{i}" for i in range(300)), *[",".join(["some text"] * 300)] * 30])
+    )
     shown = desk.call(preview_table, file="wide.csv", rows=20)
     assert len(shown) < 20_000
     assert "Further columns: col_80, col_81" in shown

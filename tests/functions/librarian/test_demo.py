@@ -79,7 +79,9 @@ def test_inner_loops_get_an_extract_of_their_part(packet_desk: ToolHarness) -> N
 
     def inner(name: str, message: str) -> NestedResult:
         with ThreadPoolExecutor() as thread:  # an event loop runs here already
-            return NestedResult(thread.submit(asyncio.run, model.ask(Prompt("", (Turn("user", message),)))).result().text)
+            return NestedResult(
+                thread.submit(asyncio.run, model.ask(Prompt("", (Turn("user", message),)))).result().text
+            )
 
     packet_desk.nested_answer = inner
     result = packet_desk.run_loop(model, TOOLS, "Please write a report.")

@@ -57,7 +57,9 @@ def test_a_pdf_without_bookmarks_has_the_same_items_by_the_size_of_its_headings(
     content = read_content(packet_pdf(outline=False), ".pdf")
     assert (content.item_source, content.confidence) == ("headings", 0.8)
     named = read_content(PACKET, ".pdf")
-    assert {(mark.title, mark.part) for mark in named.headings} <= {(mark.title, mark.part) for mark in content.headings}
+    assert {(mark.title, mark.part) for mark in named.headings} <= {
+        (mark.title, mark.part) for mark in content.headings
+    }
 
 
 def test_where_all_letters_are_of_one_size_numbers_and_capitals_make_headings() -> None:

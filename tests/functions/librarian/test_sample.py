@@ -30,7 +30,9 @@ def test_the_facts_of_an_answer_stand_where_it_is_cited(packet_desk: ToolHarness
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
-def test_a_search_for_a_question_shows_its_page_among_the_first_three(packet_desk: ToolHarness, question: SampleQuestion) -> None:
+def test_a_search_for_a_question_shows_its_page_among_the_first_three(
+    packet_desk: ToolHarness, question: SampleQuestion
+) -> None:
     from librarian.lookup_tools import search
 
     assert question.citation in packet_desk.call(search, query=question.text, most=3)

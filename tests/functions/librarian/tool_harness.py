@@ -49,7 +49,9 @@ class ToolHarness:
 
     @property
     def context(self) -> Context:
-        return Context("task-1", "call-1", Deadline.after(60), self.workspace, self.progress.append, run_nested=self._inner)
+        return Context(
+            "task-1", "call-1", Deadline.after(60), self.workspace, self.progress.append, nested_loops=self._inner
+        )
 
     def call(self, tool: Tool, **arguments: Any) -> str:
         """Calls the tool as the loop would, keeps its files and returns what the model reads."""
@@ -69,7 +71,9 @@ class ToolHarness:
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
         return AgentLoop(model, ToolRegistry(tools), "", self.workspace, run_nested=self._inner).run_sync(said)
 
-    async def _inner(self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:
+    async def _inner(
+        self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
+    ) -> NestedResult:
         self.nested_calls.append((name.rpartition("/")[2], message, instructions))
         self._running += 1
         self.max_parallel = max(self.max_parallel, self._running)

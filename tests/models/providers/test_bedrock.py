@@ -14,7 +14,14 @@ import pytest
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Prompt, Sampling, Turn, Usage
 from agentfn.models.providers.bedrock_model import BedrockModel
-from provider_stubs.clients import AWS_ENVIRONMENT, LOOK_TOOL, MODEL_NAMES, Telling, hello_request, request_with_calls
+from provider_stubs.clients import (
+    AWS_ENVIRONMENT,
+    LOOK_TOOL,
+    MODEL_NAMES,
+    AskStreaming,
+    hello_request,
+    request_with_calls,
+)
 from provider_stubs.event_stream import event
 from provider_stubs.script import RawBody, ScriptedReply, fails, says
 from provider_stubs.server import StubProvider
@@ -152,7 +159,7 @@ def test_credentials_that_cannot_be_had_now_may_be_had_later(
 
 
 def test_tokens_put_into_a_cache_are_part_of_the_prompt_and_have_their_price(
-    provider: StubProvider, model: BedrockModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: BedrockModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     line = ScriptedReply("Yes.", prompt=2_000, completion=10, cached=500, written=1_000)
     provider.play(line, line)
@@ -261,7 +268,7 @@ ODD: list[Any] = [[], "no", {"output": []}, {"output": {"message": None}}, {"out
 
 @pytest.mark.parametrize("shape", ODD, ids=str)
 def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
-    shape: Any, provider: StubProvider, model: BedrockModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    shape: Any, provider: StubProvider, model: BedrockModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(RawBody(shape), RawBody({"what": "is this, which is no event stream?"}))
 
@@ -303,7 +310,9 @@ def test_the_words_of_an_error_are_logged_without_the_token(
 
 
 def test_the_key_ids_of_aws_are_in_no_error(provider: StubProvider, loop: asyncio.AbstractEventLoop) -> None:
-    provider.play(fails(403, f"The security token {AWS_ENVIRONMENT['AWS_ACCESS_KEY_ID']} is invalid", kind="AccessDenied"))
+    provider.play(
+        fails(403, f"The security token {AWS_ENVIRONMENT['AWS_ACCESS_KEY_ID']} is invalid", kind="AccessDenied")
+    )
 
     with pytest.raises(ModelRequestRejected) as caught:
         loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock).ask(hello_request()))

@@ -8,7 +8,7 @@ import pytest
 from agentfn.errors import ModelError, ModelRequestRejected, ModelUnavailable
 from agentfn.models import Call, Sampling, Usage
 from agentfn.models.providers.openai_model import OpenAIModel
-from provider_stubs.clients import API_KEY, LOOK_TOOL, Telling, hello_request, request_with_calls
+from provider_stubs.clients import API_KEY, LOOK_TOOL, AskStreaming, hello_request, request_with_calls
 from provider_stubs.script import BrokenStream, Deltas, RawBody, fails, says
 from provider_stubs.server import StubProvider
 
@@ -66,7 +66,9 @@ def test_arguments_that_come_as_an_object_are_written_as_one(
     call = {"id": "c1", "function": {"name": "look", "arguments": {"at": "é"}}}
     provider.play(_answer({"content": None, "tool_calls": [call]}))
 
-    assert loop.run_until_complete(model.ask(hello_request(tools=(LOOK_TOOL,)))).calls == (Call("c1", "look", '{"at": "é"}'),)
+    assert loop.run_until_complete(model.ask(hello_request(tools=(LOOK_TOOL,)))).calls == (
+        Call("c1", "look", '{"at": "é"}'),
+    )
 
 
 ODD: list[Any] = [[], "no", None, {"choices": {}}, {"choices": [None]}, {"choices": [{"message": None}]},
@@ -76,7 +78,7 @@ ODD: list[Any] = [[], "no", None, {"choices": {}}, {"choices": [None]}, {"choice
 
 @pytest.mark.parametrize("shape", ODD, ids=str)
 def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
-    shape: Any, provider: StubProvider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    shape: Any, provider: StubProvider, model: OpenAIModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(RawBody(shape), RawBody(shape))
 
@@ -89,7 +91,7 @@ def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
 
 @pytest.mark.parametrize("delta", [{"tool_calls": ["x"]}, {"content": [1]}, {"tool_calls": {"a": 1}}], ids=str)
 def test_a_piece_of_a_stream_in_no_known_shape_is_trouble_that_may_pass(
-    delta: Any, provider: StubProvider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    delta: Any, provider: StubProvider, model: OpenAIModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(Deltas(({"content": "In "}, delta)))
 
@@ -99,7 +101,7 @@ def test_a_piece_of_a_stream_in_no_known_shape_is_trouble_that_may_pass(
 
 
 def test_a_connection_that_stays_open_after_the_answer_does_not_hold_it_up(
-    provider: StubProvider, model: OpenAIModel, telling: Telling
+    provider: StubProvider, model: OpenAIModel, telling: AskStreaming
 ) -> None:
     whole = says("In France.")
     provider.play(BrokenStream(whole, 100, "hang"), says("next"))
@@ -109,7 +111,7 @@ def test_a_connection_that_stays_open_after_the_answer_does_not_hold_it_up(
 
 
 def test_a_stream_without_a_finish_reason_is_whole_where_it_says_that_it_is_done(
-    provider: StubProvider, model: OpenAIModel, telling: Telling
+    provider: StubProvider, model: OpenAIModel, telling: AskStreaming
 ) -> None:
     provider.play(Deltas(({"content": "In France."},), finish=None))
 
@@ -118,7 +120,7 @@ def test_a_stream_without_a_finish_reason_is_whole_where_it_says_that_it_is_done
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_options_that_a_model_lacks_are_left_out_from_then_on(
-    streamed: bool, provider: StubProvider, model: OpenAIModel, telling: Telling, loop: asyncio.AbstractEventLoop
+    streamed: bool, provider: StubProvider, model: OpenAIModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(
         fails(400, "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),

@@ -129,7 +129,9 @@ def _draw_bars(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -
     low, high = min(0.0, *heights), max(0.0, *heights)
     if chart.kind == "line":
         low, high = min(heights), max(heights)
-    plot = Plot(chart.title, _make_axis(chart.x, []), _make_axis(chart.y, ticks(low, high, whole=_are_integers(heights))))
+    plot = Plot(
+        chart.title, _make_axis(chart.x, []), _make_axis(chart.y, ticks(low, high, whole=_are_integers(heights)))
+    )
     svg = draw_bars(plot, shown, series, lines=chart.kind == "line")
     return DrawnChart(svg, len(heights), tuple(notes))
 

@@ -54,7 +54,8 @@ def draw_bars(
     )
     for name, column in series.items():
         chart.add(
-            _legend_label(name), [_bar_label(height, [category, name]) for category, height in zip(names, column, strict=True)]
+            _legend_label(name),
+            [_bar_label(height, [category, name]) for category, height in zip(names, column, strict=True)],
         )
     return _render(chart, plot, [names, list(series.items())])
 
@@ -90,7 +91,10 @@ def draw_histogram(plot: Plot, edges: Sequence[float], counts: Mapping[str, Sequ
     for name, column in counts.items():
         bars = zip(column, edges, edges[1:], strict=False)
         marks = [
-            {"value": (count, low, high), "tooltip": _tooltip([name, f"{format_tick(low)} to {format_tick(high)}"], count)}
+            {
+                "value": (count, low, high),
+                "tooltip": _tooltip([name, f"{format_tick(low)} to {format_tick(high)}"], count),
+            }
             for count, low, high in bars
         ]
         chart.add(_legend_label(name), marks)

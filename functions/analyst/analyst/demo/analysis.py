@@ -52,7 +52,9 @@ def count_analysis(table: Table, groups: Sequence[Column]) -> Analysis:
         f"GROUP BY {_group_positions(groups)} ORDER BY {'1' if groups[0].is_time else f'{number} DESC'}"
     )
     drawing = ChartSpec("bar", groups[0].name, number, groups[1].name if len(groups) > 1 else None)
-    return Analysis(table.name, "count", f"Number of {table.noun} by {_join_phrases(groups)}", sql, drawing, tuple(groups))
+    return Analysis(
+        table.name, "count", f"Number of {table.noun} by {_join_phrases(groups)}", sql, drawing, tuple(groups)
+    )
 
 
 def comparison(table: Table, value: Column, groups: Sequence[Column], function: str, word: str) -> Analysis:
@@ -66,7 +68,9 @@ def comparison(table: Table, value: Column, groups: Sequence[Column], function: 
     )
     drawing = ChartSpec("bar", groups[0].name, result, groups[1].name if len(groups) > 1 else None)
     title = f"{word.capitalize()} {value.phrase} by {_join_phrases(groups)}"
-    return Analysis(table.name, "compare", title, sql, drawing, tuple(groups), value, word, _columns_with_missing([value, *groups]))
+    return Analysis(
+        table.name, "compare", title, sql, drawing, tuple(groups), value, word, _columns_with_missing([value, *groups])
+    )
 
 
 def distribution(table: Table, value: Column, group: Column | None = None) -> Analysis:
@@ -96,7 +100,17 @@ def correlation(table: Table, x: Column, y: Column, group: Column | None = None)
     drawing = ChartSpec("scatter", x.name, y.name, series, f"SELECT {columns} FROM {table.name}")
     groups = (group,) if group else ()
     title = f"{y.phrase.capitalize()} against {x.phrase}"
-    return Analysis(table.name, "relation", title, sql, drawing, groups, value=y, label=x.phrase, columns_with_missing=_columns_with_missing([x, y]))
+    return Analysis(
+        table.name,
+        "relation",
+        title,
+        sql,
+        drawing,
+        groups,
+        value=y,
+        label=x.phrase,
+        columns_with_missing=_columns_with_missing([x, y]),
+    )
 
 
 def trend(table: Table, time: Column, value: Column | None, function: str, word: str) -> Analysis:

@@ -30,7 +30,9 @@ def choose_table(question: str, tables: Sequence[Table]) -> Table:
 
 def plan_analyses(question: str, table: Table) -> list[Analysis]:
     """At most MOST analyses, each once; an overview where the question names nothing that the table has."""
-    found = [analysis for clause in split_clauses(question, table.columns) for analysis in _analyses_of_clause(clause, table)]
+    found = [
+        analysis for clause in split_clauses(question, table.columns) for analysis in _analyses_of_clause(clause, table)
+    ]
     different = {analysis.title: analysis for analysis in found or _overview_analyses(table)}
     chosen = list(different.values())[:MAX_ANALYSES]
     names = make_distinct(_slug(analysis.title) for analysis in chosen)

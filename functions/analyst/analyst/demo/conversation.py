@@ -51,9 +51,9 @@ class Conversation:
         words = [ATTACHED_FILES.sub("", turns[place].text).strip() for place in said]
         return cls(
             question="\n".join(filter(None, words)),
-            answered=tuple(_completed_calls(turns[said[-1] + 1 :] if said else turns)),
-            made=sum(len(turn.calls) for turn in turns),
-            tools=frozenset() if off else frozenset(tool["function"]["name"] for tool in request.tools),
+            completed_calls=tuple(_completed_calls(turns[said[-1] + 1 :] if said else turns)),
+            call_count=sum(len(turn.calls) for turn in turns),
+            tool_names=frozenset() if off else frozenset(tool["function"]["name"] for tool in request.tools),
         )
 
     def calls_of(self, name: str) -> list[CompletedCall]:

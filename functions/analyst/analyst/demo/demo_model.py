@@ -47,11 +47,15 @@ def next_response(conversation: Conversation) -> Reply:
     """The next step of the work: what has been answered decides."""
     if not conversation.calls_of("list_files") and conversation.tool_names:
         return _call_tools(conversation, [("list_files", {})], "Looking at the files.")
-    names = [name for answer in conversation.calls_of("list_files") for name in tool_results.parse_file_names(answer.text)]
+    names = [
+        name for answer in conversation.calls_of("list_files") for name in tool_results.parse_file_names(answer.text)
+    ]
     previews: list[ToolStep] = [("preview_table", {"file": name}) for name in names[:MAX_FILES]]
     if steps := _pending_steps(conversation, previews):
         return _call_tools(conversation, steps)
-    tables = [table for answer in conversation.calls_of("preview_table") for table in tool_results.parse_tables(answer.text)]
+    tables = [
+        table for answer in conversation.calls_of("preview_table") for table in tool_results.parse_tables(answer.text)
+    ]
     if not tables:
         return _ask_user(conversation, [answer.error for answer in conversation.completed_calls if answer.error])
     work = AnalysisProgress.start(conversation, tables)
@@ -95,8 +99,14 @@ class AnalysisProgress:
 
     def _report_step(self) -> ToolStep:
         """A report that failed is not written again: its own failure is no part of it."""
-        failed = [answer.error for answer in self.conversation.completed_calls if answer.error and answer.name != "write_report"]
-        text = demo_report.report_markdown(self.conversation.question, self.table, self.other_tables, self.findings, failed)
+        failed = [
+            answer.error
+            for answer in self.conversation.completed_calls
+            if answer.error and answer.name != "write_report"
+        ]
+        text = demo_report.report_markdown(
+            self.conversation.question, self.table, self.other_tables, self.findings, failed
+        )
         return "write_report", {"title": demo_report.report_title(self.table), "markdown": text}
 
     @property

@@ -51,9 +51,7 @@ def _comparison_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     if len(lines) == 1:
         return listed
     gap = float(high[-1]) - float(low[-1])
-    return (
-        f"{listed} It is highest for {_group_label(high[:-2])} and lowest for {_group_label(low[:-2])}, a difference of {gap:.6g}."
-    )
+    return f"{listed} It is highest for {_group_label(high[:-2])} and lowest for {_group_label(low[:-2])}, a difference of {gap:.6g}."
 
 
 def _distribution_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
@@ -88,7 +86,13 @@ def _trend_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     )
 
 
-SENTENCES = {"count": _count_sentence, "compare": _comparison_sentence, "spread": _distribution_sentence, "relation": _correlation_sentence, "trend": _trend_sentence}
+SENTENCES = {
+    "count": _count_sentence,
+    "compare": _comparison_sentence,
+    "spread": _distribution_sentence,
+    "relation": _correlation_sentence,
+    "trend": _trend_sentence,
+}
 
 
 def _group_label(cells: list[str]) -> str:

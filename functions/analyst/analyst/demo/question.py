@@ -47,7 +47,9 @@ class Clause:
 
 def split_clauses(question: str, columns: Sequence[Column]) -> list[Clause]:
     """The parts of a question that can be answered one by one."""
-    parts = [tuple(stem(word) for word in re.findall(r"\w+", part.lower())) for part in CLAUSE_SEPARATOR.split(question)]
+    parts = [
+        tuple(stem(word) for word in re.findall(r"\w+", part.lower())) for part in CLAUSE_SEPARATOR.split(question)
+    ]
     return [Clause(words, _find_columns(words, columns)) for words in parts if words]
 
 

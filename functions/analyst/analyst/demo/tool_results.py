@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 FILE_LINE = re.compile(r"^- (?P<name>.+) \([^()]*, [\d,]+ bytes\)$", re.MULTILINE)
 CHART_LINE = re.compile(r"(\S+\.svg): ")
-TABLE_LINE = re.compile(r"^Table (?P<name>\w+) \(from (?P<source>.*)\): (?P<rows>[\d,]+) rows, \d+ columns\.$", re.MULTILINE)
-UNIT_WORDS = frozenset({"mm", "cm", "m", "km", "g", "kg", "mg", "t", "l", "ml", "s", "sec", "h", "usd", "eur", "pct", "c"})
+TABLE_LINE = re.compile(
+    r"^Table (?P<name>\w+) \(from (?P<source>.*)\): (?P<rows>[\d,]+) rows, \d+ columns\.$", re.MULTILINE
+)
+UNIT_WORDS = frozenset(
+    {"mm", "cm", "m", "km", "g", "kg", "mg", "t", "l", "ml", "s", "sec", "h", "usd", "eur", "pct", "c"}
+)
 TIME_WORDS = frozenset({"year", "month", "week", "day", "date", "quarter"})
 MAX_GROUP_VALUES = 12
 

@@ -82,7 +82,11 @@ def _is_missing_code(spellings: set[str]) -> tuple[Type, dict[str, Cell], str]:
     numbers = read_numbers(rest)
     if numbers.values:
         whole = all(isinstance(value, int) for value in numbers.values.values())
-        return "integer" if whole else "real", _blank_placeholders(numbers.values, placeholders), _join_note(numbers.note, placeholders)
+        return (
+            "integer" if whole else "real",
+            _blank_placeholders(numbers.values, placeholders),
+            _join_note(numbers.note, placeholders),
+        )
     dates = read_dates(rest)
     if dates.values:
         return "date", _blank_placeholders(dates.values, placeholders), _join_note(dates.note, placeholders)

@@ -62,7 +62,9 @@ def _check_bounds(lines: Iterable[Row], file: str) -> list[Row]:
         if len(row) > MAX_COLUMNS:
             raise NotATableError(file, f"it has more than {MAX_COLUMNS} columns", "Keep the columns that matter.")
         if cells > MAX_CELLS:
-            raise NotATableError(file, f"it has more than {MAX_CELLS:,} cells", "Send fewer rows or columns, or a summary.")
+            raise NotATableError(
+                file, f"it has more than {MAX_CELLS:,} cells", "Send fewer rows or columns, or a summary."
+            )
         rows.append(row)
     return rows
 

@@ -34,7 +34,9 @@ def read_tables(path: Path, name: str = "") -> tuple[Table, ...]:
     `name` is the table's name in SQL; without it, `table_name` of the path.
     """
     if path.stat().st_size > MAX_BYTES:
-        raise NotATableError(path.name, f"it is larger than {MAX_BYTES // 1_000_000} MB", "Send a part or a summary of it.")
+        raise NotATableError(
+            path.name, f"it is larger than {MAX_BYTES // 1_000_000} MB", "Send a part or a summary of it."
+        )
     raw = path.read_bytes()
     name = name or table_name(path.name)
     for signature, cause, remedy in SIGNATURES:

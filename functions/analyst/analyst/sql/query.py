@@ -34,7 +34,9 @@ class QueryResult:
     complete: bool = True
 
 
-def run_query(tables: Sequence[Table], sql: str, seconds: float = QUERY_TIMEOUT_SECONDS, max_rows: int = MAX_ROWS) -> QueryResult:
+def run_query(
+    tables: Sequence[Table], sql: str, seconds: float = QUERY_TIMEOUT_SECONDS, max_rows: int = MAX_ROWS
+) -> QueryResult:
     """The result of one SELECT, at most `max_rows` of it. Raises QueryError."""
     try:
         with closing(open_sandbox(tables, seconds)) as connection, closing(connection.execute(sql)) as cursor:

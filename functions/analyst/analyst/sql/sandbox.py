@@ -8,7 +8,9 @@ from analyst.formats.cells import Type
 from analyst.sql.aggregates import add_aggregates
 from analyst.table import Table
 
-ALLOWED_ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+ALLOWED_ACTIONS = frozenset(
+    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+)
 # Functions that load code, reach files in some builds, or only make large or random values.
 FORBIDDEN_FUNCTIONS = frozenset(
     {
@@ -37,7 +39,13 @@ SQLITE_LIMITS = {
 # For all of SQLite in this process, tables included: it is SQLite that has to give in, not the function.
 MAX_MEMORY_BYTES = 256 * 1024**2
 OPCODES_PER_TIME_CHECK = 20_000
-COLUMN_AFFINITY: dict[Type, str] = {"integer": "INTEGER", "real": "REAL", "boolean": "INTEGER", "date": "TEXT", "text": "TEXT"}
+COLUMN_AFFINITY: dict[Type, str] = {
+    "integer": "INTEGER",
+    "real": "REAL",
+    "boolean": "INTEGER",
+    "date": "TEXT",
+    "text": "TEXT",
+}
 
 
 def open_sandbox(tables: Iterable[Table], seconds: float) -> sqlite3.Connection:

@@ -64,7 +64,9 @@ def next_response(conversation: Conversation) -> Reply:
     for steps, progress in _plan_stages(conversation, wanted):
         if left := _pending_steps(conversation, steps):
             return _call_tools(conversation, left, progress)
-        if errors := [answer.error for name, given in steps if (answer := conversation.call_with(name, given)) and answer.error]:
+        if errors := [
+            answer.error for name, given in steps if (answer := conversation.call_with(name, given)) and answer.error
+        ]:
             return _ask_user(conversation, errors)
     return Reply(f"{_final_answer(conversation, wanted)}\n\n{DEMO_NOTICE} {MODEL_HINT}")
 
@@ -115,7 +117,11 @@ def _nested_response(prompt: Prompt) -> Reply | None:
     for sign, most in ((PART_HEADER, 4), (DIGESTS_HEADER, 0)):
         _, found, text = asking.partition(f"{sign}\n\n")
         if found:
-            return Reply("\n".join(f"- {one}" for one in leading_extracts(split_extracts(text), most)) if most else _first_lines(text))
+            return Reply(
+                "\n".join(f"- {one}" for one in leading_extracts(split_extracts(text), most))
+                if most
+                else _first_lines(text)
+            )
     return None
 
 

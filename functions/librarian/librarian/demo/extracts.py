@@ -50,7 +50,10 @@ def best_extracts(question: str, found: Sequence[Extract], most: int = 2) -> lis
     weights = bm25_scores(question, [one.text for one in different])
     shares = [len(set(search_terms(question)) & set(search_terms(one.text))) for one in different]
     weights = [
-        weight * (1 + 0.15 * share) * (1.25 if wants_figure and FIGURE.search(one.text) else 1) * _sentence_weight(one.text)
+        weight
+        * (1 + 0.15 * share)
+        * (1.25 if wants_figure and FIGURE.search(one.text) else 1)
+        * _sentence_weight(one.text)
         for weight, share, one in zip(weights, shares, different, strict=True)
     ]
     order = sorted(range(len(different)), key=lambda place: -weights[place])
@@ -65,7 +68,9 @@ def _sentence_weight(text: str) -> float:
 
 def leading_extracts(found: Sequence[Extract], most: int = 4) -> list[Extract]:
     """The first sentences of each page, then those with figures, in the order of the text."""
-    prose = [one for one in found if one.text.endswith(SENTENCE_ENDS) and len(one.text.split()) >= MIN_SENTENCE_WORDS] or list(found)
+    prose = [
+        one for one in found if one.text.endswith(SENTENCE_ENDS) and len(one.text.split()) >= MIN_SENTENCE_WORDS
+    ] or list(found)
     firsts = list({one.cited: one for one in reversed(prose)}.values())[::-1]
     figures = [one for one in prose if re.search(r"[$\u20ac\u00a3]\s?\d|\d+ percent|\d%", one.text)]
     chosen = [*firsts[: most // 2], *figures, *firsts, *prose]

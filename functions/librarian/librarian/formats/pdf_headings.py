@@ -22,7 +22,8 @@ def find_headings(reader: "PdfReader") -> tuple[list[Heading], float]:
         found = find(lines)
         if len(found) >= MIN_HEADINGS:
             return [
-                Heading(shorten(flatten_lines(line.text), MAX_TITLE_CHARS), level, line.part, line.first) for line, level in found
+                Heading(shorten(flatten_lines(line.text), MAX_TITLE_CHARS), level, line.part, line.first)
+                for line, level in found
             ], confidence
     return [], 0.0
 

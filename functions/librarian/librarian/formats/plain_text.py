@@ -25,7 +25,9 @@ def read_markdown(text: str) -> Content:
 
 
 def _read_pages(text: str) -> Content:
-    parts = tuple(Part(number, tidy_text(page)) for number, page in enumerate(text.rstrip(PAGE_BREAK).split(PAGE_BREAK), 1))
+    parts = tuple(
+        Part(number, tidy_text(page)) for number, page in enumerate(text.rstrip(PAGE_BREAK).split(PAGE_BREAK), 1)
+    )
     if not any(part.text for part in parts):
         raise NO_TEXT
     lines = [

@@ -81,7 +81,10 @@ def _split_by_length(blocks: Sequence[TextBlock]) -> Iterable[Part]:
 def _break_position(text: str) -> int:
     """The end of the last paragraph, line or word that fits."""
     window = text[:MAX_SECTION_CHARS]
-    return next((place for sign in ("\n\n", "\n", " ") if (place := window.rfind(sign)) > MAX_SECTION_CHARS // 2), MAX_SECTION_CHARS)
+    return next(
+        (place for sign in ("\n\n", "\n", " ") if (place := window.rfind(sign)) > MAX_SECTION_CHARS // 2),
+        MAX_SECTION_CHARS,
+    )
 
 
 def _join_blocks(blocks: Iterable[TextBlock]) -> str:

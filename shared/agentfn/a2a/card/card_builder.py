@@ -67,7 +67,9 @@ def _security_scheme(scheme: AuthScheme) -> SecurityScheme | None:
             bearer = HTTPAuthSecurityScheme(scheme="bearer", description="A token that the agent's operator gives out.")
             return SecurityScheme(http_auth_security_scheme=bearer)
         case "jwt" if scheme.discovery_url:  # it tells a client where to get a token, too
-            oidc = OpenIdConnectSecurityScheme(open_id_connect_url=scheme.discovery_url, description=scheme.instructions)
+            oidc = OpenIdConnectSecurityScheme(
+                open_id_connect_url=scheme.discovery_url, description=scheme.instructions
+            )
             return SecurityScheme(open_id_connect_security_scheme=oidc)
         case "jwt":
             signed = HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT", description=scheme.instructions)

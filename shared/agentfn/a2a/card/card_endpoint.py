@@ -10,9 +10,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agentfn.a2a.card.card_builder.card_builder import build_card, card_at, has_more_to_tell
-from agentfn.a2a.card.card_builder.card_signature import signed_card
-from agentfn.a2a.card.card_builder.signing_keys import Key, KeyRing
+from agentfn.a2a.card.card_builder import build_card, with_interfaces, has_extended_card
+from agentfn.a2a.card.card_signature import sign_card
+from agentfn.a2a.card.signing_keys import SigningKey, SigningKeys
 from agentfn.agent import Agent
 from agentfn.auth.authenticator import AuthScheme
 from agentfn.errors import AgentfnError
@@ -26,12 +26,14 @@ CACHE_CONTROL = "public, max-age=300"  # as long as a withdrawn key may still be
 class CardEndpoint:
     """`ring` holds the keys that the card is signed with; without one it is not signed."""
 
-    def __init__(self, agent: Agent, scheme: AuthScheme, settings: Settings, signing_keys: KeyRing | None = None) -> None:
+    def __init__(
+        self, agent: Agent, scheme: AuthScheme, settings: Settings, signing_keys: SigningKeys | None = None
+    ) -> None:
         build = functools.partial(build_card, agent, scheme, streaming=settings.streaming, push=settings.push)
         self._public_card, self._extended_card = build(), build(extended=True)
         self._signing_keys = signing_keys
         self.is_signed = signing_keys is not None
-        self.has_extended = has_more_to_tell(agent, scheme)
+        self.has_extended = has_extended_card(agent, scheme)
         self._cached_card = functools.lru_cache(MAX_CACHED_URLS)(self._build_card)
         self._cached_content = functools.lru_cache(MAX_CACHED_URLS)(self._serialize_card)
 
@@ -42,31 +44,33 @@ class CardEndpoint:
     async def serve_card(self, request: Request) -> Response:
         """The public card, in the layouts of 1.0 and 0.3 at once."""
         try:
-            content, tag = self._cached_content(request.scope["aws.event"]["agentfn.address"], await self._current_key())
+            content, tag = self._cached_content(
+                request.scope["aws.event"]["agentfn.address"], await self._current_key()
+            )
         except (AgentfnError, BotoCoreError, ClientError):
             return _keys_unavailable()
         return _cacheable_response(request, content, tag)
 
     async def serve_jwks(self, request: Request) -> Response:
-        """The public keys, as a JSON Web Key Set (RFC 7517)."""
+        """The public keys, as a JSON Web SigningKey Set (RFC 7517)."""
         try:
-            keys = await self._signing_keys.keys() if self._signing_keys else ()
+            keys = await self._signing_keys.current() if self._signing_keys else ()
         except (AgentfnError, BotoCoreError, ClientError):
             return _keys_unavailable()
-        content = json.dumps({"keys": [key.public for key in keys]}).encode()
+        content = json.dumps({"keys": [key.public_jwk for key in keys]}).encode()
         return _cacheable_response(request, content, f'"{hashlib.sha256(content).hexdigest()}"')
 
-    async def _current_key(self) -> Key | None:
-        return (await self._signing_keys.keys())[0] if self._signing_keys else None
+    async def _current_key(self) -> SigningKey | None:
+        return (await self._signing_keys.current())[0] if self._signing_keys else None
 
-    def _build_card(self, url: str, key: Key | None, *, extended: bool = False) -> AgentCard:
-        card = card_at(self._extended_card if extended else self._public_card, url)
-        return signed_card(card, key, url) if key else card
+    def _build_card(self, url: str, key: SigningKey | None, *, extended: bool = False) -> AgentCard:
+        card = with_interfaces(self._extended_card if extended else self._public_card, url)
+        return sign_card(card, key, url) if key else card
 
-    def _serialize_card(self, url: str, key: Key | None) -> tuple[bytes, str]:
+    def _serialize_card(self, url: str, key: SigningKey | None) -> tuple[bytes, str]:
         """The bytes of the card, and its entity tag.
 
-        A signature may come out differently each time it is made, and each process makes its own. Cards that differ in
+        A signature may come out differently each time it is made, and each process makes its own. CardEndpoint that differ in
         nothing else are as good as the same, which is what a weak tag says: what a client has kept stays good.
         """
         card = agent_card_to_dict(self._cached_card(url, key))

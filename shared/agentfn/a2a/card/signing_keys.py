@@ -19,12 +19,18 @@ from agentfn.telemetry import logger
 MAX_AGE_SECONDS = 300.0
 MIN_RSA_BITS = 2048  # bits
 PEM_PATTERN = re.compile(r"-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
-ACCEPTED_KEYS = "wanted are private keys in PEM, without a passphrase: EC on P-256, RSA of 2048 bits or more, or Ed25519"
+ACCEPTED_KEYS = (
+    "wanted are private keys in PEM, without a passphrase: EC on P-256, RSA of 2048 bits or more, or Ed25519"
+)
 MISSING_PACKAGES = (
     "{variable} is set, which needs the packages of agentfn's extra `jwt` (pyjwt and cryptography): add them to the "
     "agent's requirements.txt, or `pip install 'agentfn[jwt]'`"
 )
-THUMBPRINT_MEMBERS = {"ES256": ("crv", "kty", "x", "y"), "RS256": ("e", "kty", "n"), "EdDSA": ("crv", "kty", "x")}  # RFC 7638
+THUMBPRINT_MEMBERS = {
+    "ES256": ("crv", "kty", "x", "y"),
+    "RS256": ("e", "kty", "n"),
+    "EdDSA": ("crv", "kty", "x"),
+}  # RFC 7638
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,9 @@ class SigningKeys:
     at. Raises ConfigurationError where the packages of the extra `jwt` are not there.
     """
 
-    def __init__(self, read_secret: Callable[[], str], variable: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, read_secret: Callable[[], str], variable: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         if not (find_spec("jwt") and find_spec("cryptography")):
             raise ConfigurationError(MISSING_PACKAGES.format(variable=variable))
         self._read_secret = read_secret

@@ -97,11 +97,15 @@ def parse_upload_request(body: bytes, max_bytes: int) -> UploadRequest:
     except (ValueError, RecursionError):
         shape = None
     if not isinstance(shape, dict):
-        raise InvalidUpload("", 'the body must be a JSON object, as {"name": "a.csv", "mediaType": "text/csv", "size": 1000}')
+        raise InvalidUpload(
+            "", 'the body must be a JSON object, as {"name": "a.csv", "mediaType": "text/csv", "size": 1000}'
+        )
     name, kind, size = (shape.get(field) for field in ("name", "mediaType", "size"))
     if not isinstance(name, str) or not name.strip():
         raise InvalidUpload("name", "must be a text, the file's name")
-    if kind is not None and not (isinstance(kind, str) and len(kind) <= MAX_MEDIA_TYPE_CHARS and MEDIA_TYPE.fullmatch(kind)):
+    if kind is not None and not (
+        isinstance(kind, str) and len(kind) <= MAX_MEDIA_TYPE_CHARS and MEDIA_TYPE.fullmatch(kind)
+    ):
         raise InvalidUpload("mediaType", "must be a media type, as text/csv; it may be left out")
     if size is not None and (type(size) is not int or size < 1):
         raise InvalidUpload("size", "must be a whole number of bytes, 1 at least; it may be left out")
@@ -125,4 +129,6 @@ def _map_storage_errors(answer: Endpoint) -> Endpoint:
 
 
 def _error_response(status: int, text: str, **more: str) -> JSONResponse:
-    return JSONResponse({"error": text, **{name: value for name, value in more.items() if value}}, status, NO_STORE_HEADERS)
+    return JSONResponse(
+        {"error": text, **{name: value for name, value in more.items() if value}}, status, NO_STORE_HEADERS
+    )

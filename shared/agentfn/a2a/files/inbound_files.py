@@ -49,12 +49,16 @@ async def _read_file(part: Part, number: int, settings: Settings, remaining_byte
     together = f"; all files of a message may have {settings.max_files_size:,} together"
     try:
         file = (
-            _inline_file(part, number) if part.WhichOneof("content") == "raw" else await _fetch_file(part, number, limit, settings)
+            _inline_file(part, number)
+            if part.WhichOneof("content") == "raw"
+            else await _fetch_file(part, number, limit, settings)
         )
         if file.size > limit:
             raise FileRejected(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
     except FileRejected as error:
-        raise InvalidParamsError(f"part {number}: {error}{together if remaining_bytes < settings.max_file_size else ''}") from None
+        raise InvalidParamsError(
+            f"part {number}: {error}{together if remaining_bytes < settings.max_file_size else ''}"
+        ) from None
     return file
 
 

@@ -9,7 +9,9 @@ from agentfn.files import Upload, UploadStore
 from agentfn.settings import Settings
 
 UPLOAD_SCHEME = "upload:"
-UPLOAD_NOT_FOUND = "there is no such upload: nothing was sent to it, or it has expired. Ask for another one with POST /uploads"
+UPLOAD_NOT_FOUND = (
+    "there is no such upload: nothing was sent to it, or it has expired. Ask for another one with POST /uploads"
+)
 
 
 def is_upload(part: Part) -> bool:

@@ -54,7 +54,9 @@ class PushConfigService:
             raise InvalidParamsError(f"the task has {len(others)} push configurations; {MAX_CONFIG_COUNT} are allowed")
         try:
             address = context.state["address"]
-            await self.push_store.put(head, PushSubscription(wanted, is_v0_3(context), delivered_version=head.version, agent_url=address))
+            await self.push_store.put(
+                head, PushSubscription(wanted, is_v0_3(context), delivered_version=head.version, agent_url=address)
+            )
         except ConflictError:
             raise TaskNotFoundError from None
         message = PushJob(head.owner, head.task.id, head.version, self.runner.tasks.clock(), wanted.id)
@@ -80,7 +82,8 @@ class PushConfigService:
         summary: dict[str, Any] = MessageToDict(head.task.metadata).get("agentfn", {})
         pushes = await self.push_store.list_all(head)
         states = {
-            push.config.id: {"delivered": push.delivered_version, **({"failed": True} if push.has_failed else {})} for push in pushes
+            push.config.id: {"delivered": push.delivered_version, **({"failed": True} if push.has_failed else {})}
+            for push in pushes
         }
         return {**summary, "push": states}
 

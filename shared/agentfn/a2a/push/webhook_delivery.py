@@ -11,7 +11,7 @@ from a2a.types import StreamResponse
 from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.a2a.card.card_builder.card_signature import NOTICE_HEADER, Notary
+from agentfn.a2a.card.card_signature import SIGNATURE_HEADER, WebhookSigner
 from agentfn.a2a.file_links import base_url_var
 from agentfn.a2a.outbound_task import presign_event, presign_task
 from agentfn.a2a.push.push_configs import WebhookClient
@@ -33,7 +33,9 @@ STATUS_GONE = 410  # the subscriber's own word that he wants no more
 class WebhookDelivery:
     """`notary` signs what is sent; without one nothing is signed."""
 
-    def __init__(self, runner: Runner, push_store: PushStore, webhook_client: WebhookClient, signer: Notary | None = None) -> None:
+    def __init__(
+        self, runner: Runner, push_store: PushStore, webhook_client: WebhookClient, signer: WebhookSigner | None = None
+    ) -> None:
         self._runner = runner
         self._tasks = runner.tasks
         self._push_store = push_store
@@ -53,7 +55,9 @@ class WebhookDelivery:
 
     async def _deliver_to(self, head: TaskRecord, push: PushSubscription, deadline: Deadline) -> None:
         if not await self._push_store.claim(head, push, self._tasks.clock() + CLAIM_SECONDS):
-            await self._enqueue_retry(head, push, INITIAL_BACKOFF_SECONDS)  # somebody else is at it: look once more when he is done
+            await self._enqueue_retry(
+                head, push, INITIAL_BACKOFF_SECONDS
+            )  # somebody else is at it: look once more when he is done
             return
         push = await self._push_store.get(head, push.config.id) or push  # as the one before has left it
         while events := await self._tasks.read_events(head.owner, head.task.id, after=push.delivered_version):
@@ -90,12 +94,14 @@ class WebhookDelivery:
         if self._signer is None:
             return {}
         issuer = push.agent_url or self._runner.agent.name
-        token = await self._signer.notice(issuer, push.config.url, push.config.task_id, body)
+        token = await self._signer.sign(issuer, push.config.url, push.config.task_id, body)
         theirs = push.config.authentication
         bearer = theirs.scheme.lower() == "bearer" and not theirs.credentials
-        return {NOTICE_HEADER: token, **({"Authorization": f"Bearer {token}"} if bearer else {})}
+        return {SIGNATURE_HEADER: token, **({"Authorization": f"Bearer {token}"} if bearer else {})}
 
-    async def _event_bodies(self, head: TaskRecord, push: PushSubscription, told: Sequence[StreamResponse]) -> list[Any]:
+    async def _event_bodies(
+        self, head: TaskRecord, push: PushSubscription, told: Sequence[StreamResponse]
+    ) -> list[Any]:
         """What is sent: the events themselves; an old subscriber gets the task as it is now."""
         bucket = self._runner.bucket
         base_url_var.set(push.agent_url)
@@ -108,7 +114,7 @@ class WebhookDelivery:
     async def _record_failure(self, head: TaskRecord, push: PushSubscription, status: int) -> None:
         tries = push.failures + 1
         failed = tries >= MAX_ATTEMPTS or status == STATUS_GONE
-        push = dataclasses.replace(push, tries=tries, failed=failed)
+        push = dataclasses.replace(push, failures=tries, has_failed=failed)
         await self._push_store.save_progress(head, push)
         if failed:
             logger.warning("a webhook is given up", task_id=head.task.id, status=status, tries=tries)

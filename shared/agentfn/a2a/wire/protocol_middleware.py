@@ -20,8 +20,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agentfn.a2a.task_streams import STREAMING_UNSUPPORTED
-from agentfn.a2a.wire.protocol_middleware import file_parts, v0_3
-from agentfn.a2a.wire.protocol_middleware.strict_json import Unreadable, read, write
+from agentfn.a2a.wire import file_parts, v0_3
+from agentfn.a2a.wire.strict_json import JsonBodyError, parse_body, serialize_body
 from agentfn.json_numbers import decode_numbers
 
 PROTOCOL_PATH_PATTERN = re.compile(r"/|(/[^/]+)?/(message:(send|stream)|tasks(/.*)?)")
@@ -45,19 +45,19 @@ class ProtocolMiddleware:
         asked, query = None, QueryParams(scope["query_string"])
         try:
             if scope["method"] == "POST" and (path == "/" or path.endswith(JSON_BODY_SUFFIXES)):
-                asked, sent = read(await _read_body(receive))
-                file_parts.check(asked)
+                asked, sent = parse_body(await _read_body(receive))
+                file_parts.validate_file_parts(asked)
                 receive = _replay_body(sent, receive)
             version = _read_version(Headers(scope=scope), query)
-            v0_3.check(path, asked, query, version)
-            if not self.streaming and v0_3.method_of(asked) in v0_3.STREAMING:
+            v0_3.validate_request(path, asked, query, version)
+            if not self.streaming and v0_3.rpc_method(asked) in v0_3.STREAMING_METHODS:
                 raise UnsupportedOperationError(STREAMING_UNSUPPORTED)  # the sdk would say so in a stream
-        except (A2AError, Unreadable) as error:
+        except (A2AError, JsonBodyError) as error:
             await _error_response(path, asked, error)(scope, receive, send)
             return
         said = (b"a2a-version", version.encode())
         headers = [header for header in scope["headers"] if header[0].lower() != said[0]]
-        history = v0_3.asks_no_history(path, asked, query)
+        history = v0_3.requests_no_history(path, asked, query)
         scope = {**scope, "headers": [*headers, said] if version else headers, "agentfn.no_history": history}
         await self.app(scope, receive, ResponseRewriter(send, asked).send)
 
@@ -100,7 +100,7 @@ class ResponseRewriter:
         return b"data: " + self._rewrite_json(line[1])
 
     def _rewrite_json(self, answer: bytes) -> bytes:
-        return write(v0_3.complete(self._request, decode_numbers(json.loads(answer))))
+        return serialize_body(v0_3.complete_response(self._request, decode_numbers(json.loads(answer))))
 
 
 def _read_version(headers: Headers, query: QueryParams) -> str:
@@ -138,11 +138,11 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _error_response(path: str, request: Any, error: A2AError | Unreadable) -> JSONResponse:
+def _error_response(path: str, request: Any, error: A2AError | JsonBodyError) -> JSONResponse:
     if path == "/":
         number = request.get("id") if isinstance(request, dict) else None
         known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
-        wrong = JSONParseError(message=f"Parse error: {error}") if isinstance(error, Unreadable) else error
+        wrong = JSONParseError(message=f"Parse error: {error}") if isinstance(error, JsonBodyError) else error
         return JSONResponse(build_error_response(known, wrong))
-    payload = build_rest_error_payload(ParseError(str(error)) if isinstance(error, Unreadable) else error)
+    payload = build_rest_error_payload(ParseError(str(error)) if isinstance(error, JsonBodyError) else error)
     return JSONResponse(payload, payload["error"]["code"])

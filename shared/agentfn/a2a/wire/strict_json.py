@@ -18,7 +18,11 @@ def parse_body(body: bytes) -> tuple[Any, bytes]:
     """What it says, and the body as the sdk may have it. Raises Unreadable."""
     try:
         said = json.loads(
-            body, object_pairs_hook=_unique_members, parse_int=_parse_int, parse_float=_parse_float, parse_constant=_reject_constant
+            body,
+            object_pairs_hook=_unique_members,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
+            parse_constant=_reject_constant,
         )
         return said, serialize_body(encode_numbers(said))
     except JsonBodyError:
@@ -46,7 +50,9 @@ def _unique_members(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parse_int(text: str) -> int:
     if len(text) > MAX_NUMBER_DIGITS:
-        raise JsonBodyError(f"a number has {len(text):,} digits; {MAX_NUMBER_DIGITS:,} are allowed. Send it as a string")
+        raise JsonBodyError(
+            f"a number has {len(text):,} digits; {MAX_NUMBER_DIGITS:,} are allowed. Send it as a string"
+        )
     return int(text)
 
 

@@ -47,13 +47,13 @@ def validate_request(path: str, request: Any, query: QueryParams, version: str) 
     if version and not version.startswith("0."):
         raise VersionNotSupportedError(f"{method} is a method of protocol 0.3, and A2A-Version says {version}")
     try:
-        request: Any = model.model_validate(request)
+        parsed: Any = model.model_validate(request)
     except ValidationError as error:
         if any(fault["loc"][:1] != ("params",) for fault in error.errors()):
             return  # it is no JSON-RPC: that the sdk says well
         raise InvalidParamsError(f"Invalid parameters: {_format_errors(error)}") from None
     if method.startswith("message/"):
-        _check_conversion(lambda: conversions.to_core_send_message_request(request))
+        _check_conversion(lambda: conversions.to_core_send_message_request(parsed))
 
 
 def rpc_method(request: Any) -> str:

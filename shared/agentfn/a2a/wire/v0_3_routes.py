@@ -35,7 +35,11 @@ def create_v0_3_routes(request_handler: RequestHandler, context_builder: ServerC
     return [
         Route("/v1/message:stream", sending, methods=["POST"]),
         Route(f"{TASK_PATH}:subscribe", following, methods=["GET", "POST"]),
-        Route(f"{TASK_PATH}/pushNotificationConfigs/{{push_id}}", _delete_endpoint(request_handler, old_contexts), methods=["DELETE"]),
+        Route(
+            f"{TASK_PATH}/pushNotificationConfigs/{{push_id}}",
+            _delete_endpoint(request_handler, old_contexts),
+            methods=["DELETE"],
+        ),
     ]
 
 

@@ -8,7 +8,8 @@ import json
 from base64 import b64decode, b64encode
 from typing import Any
 
-from agentfn.models.openai_format import BLANK, Call, Reply, finish, signed
+from agentfn.models.messages import Call, Reply
+from agentfn.models.openai_format import BLANK, finish, signed
 from agentfn.models.optional_params import Request
 from agentfn.models.prices import Count, Known
 from agentfn.models.profiles import reasoning

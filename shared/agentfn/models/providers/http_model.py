@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Protocol
 from agentfn.errors import ModelUnavailable
 from agentfn.models import prices, profiles
 from agentfn.models.error_mapping import legible, told, translated
+from agentfn.models.messages import Reply
 from agentfn.models.model import Prompt
-from agentfn.models.openai_format import Reply
 from agentfn.models.optional_params import STREAMED, Request, granted
 from agentfn.models.prices import Count, Known
 from agentfn.models.providers.http_client import pieces

@@ -20,8 +20,9 @@ from typing import Any
 from agentfn.errors import ModelUnavailable
 from agentfn.models import profiles
 from agentfn.models.error_mapping import told, translated
+from agentfn.models.messages import Reply
 from agentfn.models.model import Prompt
-from agentfn.models.openai_format import Reply, messages, reply
+from agentfn.models.openai_format import messages, reply
 from agentfn.models.optional_params import STREAMED, granted, options
 from agentfn.models.prices import entry
 from agentfn.models.providers.litellm_stream import closing, heard, silenced, whole

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agentfn.models.openai_format import Reply, usage
+from agentfn.models.messages import Reply
+from agentfn.models.openai_format import usage
 from agentfn.models.stream_accumulator import Assembly
 
 TICKS = 20  # of the event loop; two for each of the generators that a stream is read through

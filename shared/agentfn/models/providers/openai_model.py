@@ -13,8 +13,9 @@ from typing import Any
 from agentfn.errors import ModelRequestRejected
 from agentfn.models import profiles
 from agentfn.models.error_mapping import REMEDIES, Complaint
+from agentfn.models.messages import Call, Reply
 from agentfn.models.model import Prompt
-from agentfn.models.openai_format import Call, Reply, finish, messages
+from agentfn.models.openai_format import finish, messages
 from agentfn.models.optional_params import Request, options
 from agentfn.models.prices import Count, Known
 from agentfn.models.providers.http_client import http, kept

@@ -33,7 +33,9 @@ class SdkTaskStore(VersionedTaskStore):
             if task.status.state == TaskState.TASK_STATE_CANCELED:
                 return await self._cancel(task, event, context)
             if prev_version.is_missing:
-                created = await self._task_store.create(TaskRecord(self._task_store.agent, context.user.user_name, task))
+                created = await self._task_store.create(
+                    TaskRecord(self._task_store.agent, context.user.user_name, task)
+                )
                 return TaskVersion(created.version)
             return await self._replace(task, event, prev_version, context)
         except ConflictError as error:
