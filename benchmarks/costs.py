@@ -19,7 +19,7 @@ from costs_meter import Meter, size_of, units
 
 from agentfn import Agent, tool
 from agentfn.bootstrap import aws_client
-from agentfn.models import Prompt, Reply, Turn
+from agentfn.models import ModelRequest, ModelResponse, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
 from agentfn.testing.scripted_model import ScriptedModel
@@ -60,27 +60,27 @@ class Count:
         return sent * (1 + POLLED) + self.calls["ChangeMessageVisibility"]
 
 
-def answer(prompt: Prompt, steps: int) -> Any:
+def answer(prompt: ModelRequest, steps: int) -> Any:
     taken = sum(turn.role == "assistant" for turn in prompt.turns)
     if taken >= steps:
         return "Done."
-    return Reply("I look.".ljust(SAID, "."), calls=(calls("look", at=taken),), finish="tool_calls")
+    return ModelResponse("I look.".ljust(SAID, "."), tool_calls=(calls("look", at=taken),), finish_reason="tool_calls")
 
 
 def play(steps: int) -> Count:
-    model = ScriptedModel.by_turn(lambda prompt: answer(prompt, steps))
+    model = ScriptedModel.from_function(lambda prompt: answer(prompt, steps))
     agent = Agent(name="bench", description="Takes steps.", tools=[look])
     with Stage(agent, model, max_steps=steps + 1, max_repeats=100) as stage:
         meter = Meter(aws_client("dynamodb"))
         task = stage.send("Go!", wait=False)
-        for message in stage.receive():
-            stage.deliver(message)
-        counted = Counter({name: number for name, number in stage.calls.items() if name != "ReceiveMessage"})
+        for message in stage.receive_messages():
+            stage.deliver_message(message)
+        counted = Counter({name: number for name, number in stage.aws_calls.items() if name != "ReceiveMessage"})
         del counted["DeleteMessage"]  # the stage plays Lambda's part
         state = stage.get(task["id"])["status"]["state"]
         if state != "TASK_STATE_COMPLETED":
             raise SystemExit(f"the task of {steps} steps ended as {state}")
-        turns = model.prompts[-1].turns
+        turns = model.requests[-1].turns
         metered = (meter.table, meter.index, meter.read, meter.written, meter.kept)
         size = sum(len(json.dumps(turn.to_json())) for turn in turns)
         return Count(steps, counted, *metered, size, *whole_task(stage, turns))

@@ -18,7 +18,7 @@ from moto.core.botocore_stubber import BotocoreStubber
 from agentfn import Agent, Deadline, tool
 from agentfn.files import Bucket, TaskWorkspace
 from agentfn.loop import AgentLoop, LoopLimits
-from agentfn.models import Prompt, Turn
+from agentfn.models import ModelRequest, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
 from agentfn.testing.scripted_model import ScriptedModel
@@ -35,11 +35,11 @@ AGENT = Agent(name="bench", description="Takes steps.", tools=[look])
 
 
 def model_of(steps: int) -> ScriptedModel:
-    def answer(prompt: Prompt) -> Any:
+    def answer(prompt: ModelRequest) -> Any:
         taken = sum(turn.role == "assistant" for turn in prompt.turns)
         return "Done." if taken >= steps else calls("look", at=taken)
 
-    return ScriptedModel.by_turn(answer)
+    return ScriptedModel.from_function(answer)
 
 
 def alone(steps: int) -> float:
@@ -94,10 +94,10 @@ def stored(steps: int) -> tuple[float, float]:
     """Seconds of a task through the handler, and how many of them moto took."""
     with Stopwatch() as watch, Stage(AGENT, model_of(steps), max_steps=steps + 1, max_repeats=100) as stage:
         stage.send("Go!", wait=False)
-        [message] = stage.receive()
+        [message] = stage.receive_messages()
         watch.seconds = 0.0
         started = time.perf_counter()
-        stage.deliver(message)
+        stage.deliver_message(message)
         return time.perf_counter() - started, watch.seconds
 
 

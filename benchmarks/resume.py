@@ -13,7 +13,7 @@ import sys
 import time
 
 from agentfn import Agent
-from agentfn.models import Call, Prompt, Reply
+from agentfn.models import ModelRequest, ModelResponse, ToolCall
 from agentfn.telemetry import logger
 from agentfn.testing import Stage
 
@@ -26,15 +26,15 @@ class Clockmaker:
         self.given_up = 0.0
         self.asked = 0.0
 
-    async def ask(self, prompt: Prompt) -> Reply:
+    async def ask(self, prompt: ModelRequest) -> ModelResponse:
         if self.given_up:
             self.asked = time.perf_counter()
-            return Reply("Done.")
+            return ModelResponse("Done.")
         try:
             await asyncio.sleep(60)
         finally:
             self.given_up = time.perf_counter()
-        return Reply(calls=(Call("never", "never", "{}"),))
+        return ModelResponse(tool_calls=(ToolCall("never", "never", "{}"),))
 
 
 def once() -> float:
@@ -44,8 +44,8 @@ def once() -> float:
     with Stage(agent, model, request_seconds=1.6, reserve_seconds=0.5) as stage:
         task = stage.send("Go!")
         while not model.asked:
-            for message in stage.receive():
-                stage.deliver(message)
+            for message in stage.receive_messages():
+                stage.deliver_message(message)
         if stage.get(task["id"])["status"]["state"] != "TASK_STATE_COMPLETED":
             raise SystemExit("the task did not go on")
     return 1000 * (model.asked - model.given_up)

@@ -11,8 +11,8 @@ import pytest
 
 from agentfn.bootstrap import aws_client
 from agentfn.local.embedded_aws import EmbeddedAws
-from agentfn.models import Prompt, Reply
-from agentfn.models.providers.litellm_model import LitellmModel
+from agentfn.models import ModelRequest, ModelResponse
+from agentfn.models.providers.litellm_model import LiteLLMModel
 from agentfn.warm_up import INITIALIZATION_TYPE_VARIABLE, prepare_environment
 from runtime.task_root import HOOKS
 
@@ -27,8 +27,8 @@ def load() -> None:
 class Parrot:
     name = "parrot"
 
-    async def ask(self, prompt: Prompt) -> Reply:
-        return Reply(prompt.turns[-1].text)
+    async def ask(self, prompt: ModelRequest) -> ModelResponse:
+        return ModelResponse(prompt.turns[-1].text)
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def test_an_agent_of_another_framework_has_no_model_to_import(hooks: Any) -> Non
 
 def test_litellm_is_imported_by_its_door(hooks: Any) -> None:
     prepare_environment(
-        lambda: LitellmModel("openai/gpt-4o"), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"}
+        lambda: LiteLLMModel("openai/gpt-4o"), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"}
     )
     assert "litellm" in sys.modules
 

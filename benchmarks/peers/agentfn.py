@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentfn.loop import AgentLoop, LoopLimits
-from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.tools import ToolRegistry
 
 
@@ -18,16 +18,16 @@ class Scripted:
         self._rounds, self._calls, self._seconds = rounds, calls, seconds
         self._round = 0
 
-    async def ask(self, prompt: Prompt) -> Reply:
+    async def ask(self, prompt: ModelRequest) -> ModelResponse:
         self._round += 1
         if self._round > self._rounds:
-            return Reply("Done.")
+            return ModelResponse("Done.")
         first = self._round * self._calls
         calls = [
-            Call(f"c{at}", "look", json.dumps({"at": at, "seconds": self._seconds}))
+            ToolCall(f"c{at}", "look", json.dumps({"at": at, "seconds": self._seconds}))
             for at in range(first, first + self._calls)
         ]
-        return Reply(calls=tuple(calls), finish="tool_calls")
+        return ModelResponse(tool_calls=tuple(calls), finish_reason="tool_calls")
 
 
 def agent(look: Callable[..., Any], rounds: int, calls: int, seconds: float) -> Callable[[], Awaitable[Any]]:

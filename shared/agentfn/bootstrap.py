@@ -14,7 +14,7 @@ from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
 from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES, RetryPolicy
 from agentfn.models import Model
-from agentfn.models.registry import opening
+from agentfn.models.registry import create_model_factory
 from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
@@ -89,7 +89,9 @@ def model_factory(agent: Agent, settings: Settings) -> Callable[[], Model]:
     if "/" not in name and not base and settings.agent_model_door == "auto":
         own = ", ".join(agent.models) or "none of its own"
         logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
-    return opening(name, door=settings.agent_model_door, key=_model_api_key(settings), base=base)
+    return create_model_factory(
+        name, provider=settings.agent_model_door, api_key=_model_api_key(settings), base_url=base
+    )
 
 
 def router_model_factory(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
@@ -104,7 +106,7 @@ def router_model_factory(agent: Agent, settings: Settings) -> Callable[[], Model
         return functools.cache(agent.models[name])
     own = settings.router_llm_api_key
     key = own.get_secret_value if own else _model_api_key(settings)
-    return functools.cache(opening(name, key=key, base=settings.router_llm_api_base))
+    return functools.cache(create_model_factory(name, api_key=key, base_url=settings.router_llm_api_base))
 
 
 def create_authenticator(agent: Agent, settings: Settings, fetch: "FetchUrl | None" = None) -> Authenticator:

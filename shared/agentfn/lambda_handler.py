@@ -13,9 +13,9 @@ from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 from agentfn.a2a import (
     AgentRequestHandler,
     CardEndpoint,
-    WebhookSigner,
     PushConfigService,
     WebhookDelivery,
+    WebhookSigner,
     create_app,
     file_routes,
 )

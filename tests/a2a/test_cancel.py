@@ -12,7 +12,7 @@ from conftest import SideEffects, task_state
 
 def in_background(stage: Stage, message: dict[str, Any]) -> threading.Thread:
     """Another execution environment, at work on a message of the queue."""
-    worker = stage.new_process()
+    worker = stage.new_environment()
     thread = threading.Thread(target=lambda: worker(queue_event(message), LocalLambdaContext(60)))
     thread.start()
     return thread
@@ -31,7 +31,7 @@ def test_a_cancelled_task_is_never_asked_about_again(play: Any, ledger: SideEffe
     task = stage.send("Weather?", wait=False)
     [message] = stage.receive()
     thread = in_background(stage, message)
-    wait_until(lambda: len(model.prompts) == 2)
+    wait_until(lambda: len(model.requests) == 2)
     started = time.monotonic()
     cancelled = stage.cancel(task["id"])
     thread.join(timeout=10)
@@ -39,7 +39,7 @@ def test_a_cancelled_task_is_never_asked_about_again(play: Any, ledger: SideEffe
     assert time.monotonic() - started < 6  # one look every 2 s, and the write
     assert task_state(cancelled) == "canceled"
     assert task_state(stage.get(task["id"])) == "canceled"
-    assert len(model.prompts) == 2
+    assert len(model.requests) == 2
     assert ledger.entries == ["look_up Rome"]
 
 
@@ -49,7 +49,7 @@ def test_a_result_that_comes_after_the_cancel_is_refused(play: Any) -> None:
     task = stage.send("Weather?", wait=False)
     [message] = stage.receive()
     thread = in_background(stage, message)
-    wait_until(lambda: len(model.prompts) == 1)
+    wait_until(lambda: len(model.requests) == 1)
     stage.cancel(task["id"])
     thread.join(timeout=10)
     kept = stage.get(task["id"])
@@ -63,7 +63,7 @@ def test_cancel_before_any_run_makes_the_continuation_a_no_op(play: Any) -> None
     task = stage.send("Hi!", wait=False)
     stage.cancel(task["id"])
     assert stage.pump() == 1
-    assert model.prompts == []
+    assert model.requests == []
     assert task_state(stage.get(task["id"])) == "canceled"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from agentfn import Agent, ConfigurationError
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 
 PAGE, OTHER = "https://app.example.com", "https://evil.example.com"
 CARD = "/.well-known/agent-card.json"
@@ -39,7 +39,7 @@ def cors(answer: Any) -> dict[str, str]:
 def test_a_page_that_is_named_may_ask_for_everything_without_a_token(path: str, make: Any) -> None:
     with stage(cors_origins=f"https://first.example.com, {PAGE}") as played:
         answer = preflight(played, path, make=make)
-        assert not played.calls
+        assert not played.aws_calls
     assert answer["statusCode"] == 200
     told = cors(answer)
     assert told["allow-origin"] == PAGE
@@ -120,7 +120,7 @@ def test_without_the_setting_no_page_is_answered_and_options_is_no_failure(path:
 
 def test_a_page_sends_its_message_after_the_preflight() -> None:
     said = json.dumps({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hi!"}]}})
-    headers = {"Origin": PAGE, "Content-Type": "application/json", "A2A-Version": "1.0", **headers_of("alice")}
+    headers = {"Origin": PAGE, "Content-Type": "application/json", "A2A-Version": "1.0", **auth_headers("alice")}
     with stage(cors_origins=PAGE) as played:
         assert preflight(played, "/message:send")["statusCode"] == 200
         answer = played.handler(rest_event("POST", "/message:send", said, headers), LocalLambdaContext(30))

@@ -17,7 +17,7 @@ import requests
 from agentfn import Agent, ConfigurationError, Context, File, Output, tool
 from agentfn.bootstrap import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from support.raw_http_server import RawHttpServer, http_response
 
 CONTENT = b"%PDF-1.7"
@@ -105,7 +105,7 @@ def test_two_hours_later_there_is_a_new_link_and_the_address_is_the_same() -> No
         with later(hours=2):
             new = part_of(stage.get(task["id"]))
             asked = stage.request("GET", path_of(old), caller="alice")
-        stored = str(stage.items())
+        stored = str(stage.table_items())
     assert new["url"] != old["url"]
     assert path_of(new) == path_of(old)
     assert expires(new) - expires(old) >= timedelta(hours=2)
@@ -183,13 +183,13 @@ def test_only_an_id_is_looked_up() -> None:
         task = stage.send("Write!")
         file_id = path_of(part_of(task)).removeprefix("/files/")
         key = f"clerk/alice/{task['id']}/produced/{file_id[-32:]}"
-        stage.calls.clear()
+        stage.aws_calls.clear()
         for text in (
             "", "x", task["id"], f"{task['id']}.", f"{file_id}0", f"{file_id}%0A", file_id.upper(), key,
             key.replace("/", "%2F"), f"..%2F{file_id}", f"{task['id']}.{'g' * 32}", NAME, "é", "%00", "a" * 5_000,
         ):  # fmt: skip
             assert stage.request("GET", f"/files/{text}", caller="alice")["statusCode"] in (404, 405), text
-        assert (stage.reads, stage.calls["HeadObject"]) == (0, 0)
+        assert (stage.read_count, stage.aws_calls["HeadObject"]) == (0, 0)
 
 
 def test_what_is_kept_for_the_model_alone_has_no_address() -> None:
@@ -239,12 +239,12 @@ def test_a_stream_and_a_webhook_tell_of_a_file_as_a_read_does() -> None:
         Stage(AGENT, played(calls("write", name=NAME)), fetch_loopback=True, streaming=True) as stage,
     ):
         params = {"message": said, "configuration": {"taskPushNotificationConfig": {"url": webhook.url}}}
-        request = rpc_event("SendStreamingMessage", params, headers_of("alice"))
+        request = rpc_event("SendStreamingMessage", params, auth_headers("alice"))
         stage.handler.stream(request, LocalLambdaContext(60), lambda message: told.append(message.get("body", b"")))
         url = stage.resources.queue_url
         aws_client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"DelaySeconds": "0"})
         while not any(b"artifactUpdate" in body for body in webhook.bodies):
-            stage.pump()
+            stage.drain_queue()
             time.sleep(0.05)
         streamed = [json.loads(line[6:]) for line in b"".join(told).split(b"\n") if line.startswith(b"data: ")]
         [event] = [one["result"]["artifactUpdate"] for one in streamed if "artifactUpdate" in one["result"]]

@@ -72,9 +72,9 @@ REQUESTS = [
 @pytest.mark.parametrize(("body", "code"), [case[1:] for case in REQUESTS], ids=[case[0] for case in REQUESTS])
 def test_a_request_that_cannot_be_served_has_its_error_and_leaves_nothing(stage: Stage, body: str, code: int) -> None:
     assert post(stage, body)["code"] == code
-    assert stage.items() == []
-    assert stage.receive() == []
-    assert stage.calls["PutObject"] == 0
+    assert stage.table_items() == []
+    assert stage.receive_messages() == []
+    assert stage.aws_calls["PutObject"] == 0
 
 
 @pytest.mark.parametrize("version", ["2.0", "0.1", "one", "99999999999999999999.0"])

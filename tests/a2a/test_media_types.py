@@ -38,8 +38,8 @@ def test_a_part_that_is_not_taken_is_refused_with_what_is(speaker: ProtocolClien
         refused = speaker.send(played, part)
         assert refused.error == "CONTENT_TYPE_NOT_SUPPORTED"
         assert refused.message == f"part 1: {kind} is not taken; the agent takes text/csv, image/*"
-        assert played.items() == []
-        assert played.calls["PutObject"] == 0
+        assert played.table_items() == []
+        assert played.aws_calls["PutObject"] == 0
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_file_at_an_address_is_refused_by_what_it_turns_out_to_be() -> None:
         assert place.connections == 1  # it said so: nothing is fetched for that
         inline = NEW.send(played, {"url": "data:image/png;base64,YWJj"})
         assert inline.error == "CONTENT_TYPE_NOT_SUPPORTED"
-        assert played.items() == []
+        assert played.table_items() == []
 
 
 def test_a_follow_up_is_read_as_strictly() -> None:
@@ -118,7 +118,7 @@ def test_a_caller_who_accepts_nothing_that_is_given_is_refused(speaker: Protocol
         refused = speaker.send(played, TEXT, configuration={"acceptedOutputModes": ["image/png", "audio/*"]})
         assert refused.error == "CONTENT_TYPE_NOT_SUPPORTED"
         assert "the agent gives text/plain, text/csv" in refused.message
-        assert played.items() == []
+        assert played.table_items() == []
 
 
 @pytest.mark.parametrize(

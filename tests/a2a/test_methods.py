@@ -30,7 +30,7 @@ def test_who_does_not_wait_is_answered_before_the_model_is_asked(play: Any, spea
     stage = play(model)
     sent = speaker.task(speaker.send(stage, HI, configuration={"returnImmediately": True}))
     assert speaker.state(sent) == "submitted"
-    assert not model.prompts
+    assert not model.requests
     stage.pump()
     assert speaker.state(speaker.call(stage, "get", sent["id"]).result) == "completed"
 

@@ -10,7 +10,7 @@ import pytest
 from agentfn import Agent, File, Output, tool
 from agentfn.bootstrap import aws_client
 from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from conftest import SideEffects, status_text, task_state
 
 
@@ -67,7 +67,7 @@ def test_a_non_blocking_send_answers_without_the_model(
     result = stage.rpc(method, params)
     task = result.get("task", result)
     assert task["status"]["state"] in ("submitted", "working", "TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")
-    assert model.prompts == []
+    assert model.requests == []
     messages = stage.receive()
     assert len(messages) == stage.calls["SendMessage"] == 1
     assert len(messages[0]["Body"]) < 2_000
@@ -128,11 +128,11 @@ def test_a_call_that_was_cut_off_at_the_deadline_is_not_made_again(agent: Agent)
         aws_client("s3").meta.events.register("before-call.s3.PutObject", slow)
         task = stage.send("Charge!", seconds=6)
         assert task_state(task) == "working"
-        stage.pump()
+        stage.drain_queue()
         done = stage.get(task["id"])
     assert charged == [7]
     assert task_state(done) == "completed"
-    assert "outcome is unknown" in model.prompts[-1].turns[-1].text
+    assert "outcome is unknown" in model.requests[-1].turns[-1].text
 
 
 def test_the_same_message_twice_is_one_task(play: Any) -> None:
@@ -140,7 +140,7 @@ def test_the_same_message_twice_is_one_task(play: Any) -> None:
     stage = play(model)
     first, second = (stage.send("Hi!", messageId="m1") for _ in range(2))
     assert first["id"] == second["id"]
-    assert len(model.prompts) == 1
+    assert len(model.requests) == 1
     with pytest.raises(RpcError, match="was used before"):
         stage.send("Something else.", messageId="m1")
     assert stage.send("Hi!", messageId="m1", caller="bob")["id"] != first["id"]
@@ -152,12 +152,12 @@ def test_the_same_message_twice_at_once_is_one_task(play: Any) -> None:
     event = rpc_event(
         "SendMessage",
         {"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "Hi!"}]}},
-        headers_of("alice"),
+        auth_headers("alice"),
     )
     answers: list[Any] = []
     threads = [
         threading.Thread(target=lambda handler=handler: answers.append(handler(event, LocalLambdaContext(30))))
-        for handler in (stage.new_process(), stage.new_process())
+        for handler in (stage.new_environment(), stage.new_environment())
     ]
     for thread in threads:
         thread.start()
@@ -165,7 +165,7 @@ def test_the_same_message_twice_at_once_is_one_task(play: Any) -> None:
         thread.join()
     ids = {json.loads(answer["body"])["result"]["task"]["id"] for answer in answers}
     assert len(ids) == 1
-    assert len(model.prompts) == 1
+    assert len(model.requests) == 1
 
 
 def test_two_invocations_in_a_row_share_one_event_loop(play: Any) -> None:
@@ -183,7 +183,14 @@ def test_a_question_waits_and_the_answer_goes_on_with_the_same_transcript(play: 
     assert (done["id"], done["contextId"], status_text(done)) == (task["id"], task["contextId"], "Rain in Rome.")
     said = [part["text"] for message in done["history"] for part in message["parts"]]
     assert said == ["Weather?", "Which city?", "Rome."]
-    assert [turn.role for turn in model.prompts[-1].turns] == ["user", "assistant", "tool", "user", "assistant", "tool"]
+    assert [turn.role for turn in model.requests[-1].turns] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+        "assistant",
+        "tool",
+    ]
 
 
 def test_an_answer_may_be_given_without_waiting(play: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from agentfn import Agent, Context, File, Output, tool
 from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rest_event, rpc_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 
 
 @tool(idempotent=True)
@@ -75,7 +75,7 @@ def ask(
     headers: Any = None,
 ) -> Reader:
     reader = reader or Reader()
-    event = rpc_event(method, params, {**headers_of(caller), **(headers or {})})
+    event = rpc_event(method, params, {**auth_headers(caller), **(headers or {})})
     stage.handler.stream(event, LocalLambdaContext(seconds), reader)
     return reader
 
@@ -112,7 +112,7 @@ def test_a_stream_over_http_and_json_is_the_same(stage_of: Callable[..., Stage])
     stage = stage_of("There.")
     reader = Reader()
     body = {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}
-    event = rest_event("POST", "/message:stream", json.dumps(body), headers_of("alice") | {"A2A-Version": "1.0"})
+    event = rest_event("POST", "/message:stream", json.dumps(body), auth_headers("alice") | {"A2A-Version": "1.0"})
     stage.handler.stream(event, LocalLambdaContext(60), reader)
     assert [next(iter(result)) for result in reader.results][:1] == ["task"]
     assert reader.results[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
@@ -143,7 +143,7 @@ def test_a_stream_ends_before_the_deadline_and_another_one_goes_on_where_it_ende
     reader = send(stage, seconds=3)
     assert "statusUpdate" in reader.results[-1]["result"] or reader.kinds == ["task"]
     task = reader.results[0]["result"]["task"]
-    stage.pump()
+    stage.drain_queue()
     late = ask(stage, "SubscribeToTask", {"id": task["id"]}, seconds=1)
     assert late.results[0]["error"]["code"] == -32004
     assert stage.get(task["id"])["status"]["state"] == "TASK_STATE_COMPLETED"
@@ -153,12 +153,12 @@ def test_another_process_tells_what_this_one_does(stage_of: Callable[..., Stage]
     """Without a gap and without a repeat: the snapshot, and the events after it."""
     stage = stage_of(calls("draw"), pause(1.5), "There.")
     task = stage.send("Draw!", wait=False)
-    other = stage.new_process()
+    other = stage.new_environment()
     reader = Reader()
-    event = rpc_event("SubscribeToTask", {"id": task["id"]}, headers_of("alice"))
+    event = rpc_event("SubscribeToTask", {"id": task["id"]}, auth_headers("alice"))
     listening = threading.Thread(target=other.stream, args=(event, LocalLambdaContext(30), reader))
     listening.start()
-    stage.pump()
+    stage.drain_queue()
     listening.join()
     assert reader.kinds[0] == "task"
     assert reader.kinds.count("artifactUpdate") == 1

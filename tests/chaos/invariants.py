@@ -49,10 +49,10 @@ def _check_turns(task: StoredTask) -> Iterator[str]:
         return
     spoken = [turn for turn in task.turns.values() if turn.role == "assistant"]
     planned = [[name for name, _ in step] for step in task.steps] + [[]]
-    if [[call.name for call in turn.calls] for turn in spoken] != planned[: len(spoken)]:
-        yield f"doubled: planned {planned}, spoken {[[call.name for call in turn.calls] for turn in spoken]}"
-    calls = [call.id for turn in spoken for call in turn.calls]
-    answers = Counter(turn.call_id for turn in task.turns.values() if turn.role == "tool")
+    if [[call.name for call in turn.tool_calls] for turn in spoken] != planned[: len(spoken)]:
+        yield f"doubled: planned {planned}, spoken {[[call.name for call in turn.tool_calls] for turn in spoken]}"
+    calls = [call.id for turn in spoken for call in turn.tool_calls]
+    answers = Counter(turn.tool_call_id for turn in task.turns.values() if turn.role == "tool")
     if twice := [call for call, times in answers.items() if times > 1 or call not in calls]:
         yield f"doubled: answers to {twice}"
     if task.state == "COMPLETED" and (len(spoken) != len(planned) or set(calls) != set(answers)):
@@ -81,8 +81,8 @@ def check_effects(tasks: Mapping[str, StoredTask], diary: list[LogEntry]) -> Ite
     for task in tasks.values():
         for turn in task.turns.values():
             told = turn.text in ("seen", "paid", "booked", "rested") or turn.text.startswith("drawn")
-            if turn.role == "tool" and told and not happened[f"{task.id}:{turn.call_id}"]:
-                yield task.id, f"lost: {turn.call_id} was told done and never happened"
+            if turn.role == "tool" and told and not happened[f"{task.id}:{turn.tool_call_id}"]:
+                yield task.id, f"lost: {turn.tool_call_id} was told done and never happened"
 
 
 def check_scenario(scenario: Scenario, tasks: Mapping[str, StoredTask]) -> Iterator[str]:

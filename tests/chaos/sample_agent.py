@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from agentfn import Agent, Context, File, Output, tool
-from agentfn.models import Prompt
+from agentfn.models import ModelRequest
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools import Tool
 from chaos.event_log import EventLog
@@ -55,7 +55,7 @@ def make_agent(event_log: EventLog, points: FaultInjector) -> Agent:
         name="clerk",
         description="Does as it is told, and writes it down.",
         tools=[*_blocking_tools(act), *_async_tools(act)],
-        models={"scripted": lambda: ScriptedModel.by_turn(_model_function(event_log, points))},
+        models={"scripted": lambda: ScriptedModel.from_function(_model_function(event_log, points))},
     )
 
 
@@ -103,8 +103,8 @@ def _async_tools(act: Callable[[str, Context], None]) -> list[Tool]:
     return [book, rest]
 
 
-def _model_function(diary: EventLog, points: FaultInjector) -> Callable[[Prompt], Awaitable[Any]]:
-    async def answer(prompt: Prompt) -> Any:
+def _model_function(diary: EventLog, points: FaultInjector) -> Callable[[ModelRequest], Awaitable[Any]]:
+    async def answer(prompt: ModelRequest) -> Any:
         points.reach("before answer")
         task, run = CURRENT_RUN.get()
         diary.write("ask", task=task, run=run, turn=len(prompt.turns))

@@ -44,7 +44,7 @@ class TracingRunner(runner.Runner):
 
     async def run(self, record: TaskRecord, *arguments: Any, **named: Any) -> TaskRecord:
         CURRENT_RUN.set((record.task.id, record.run))
-        return await super().run(head, *arguments, **named)
+        return await super().run(record, *arguments, **named)
 
 
 def run_environment(number: int, skew: float, address: str, event_log_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from agentfn.bootstrap import aws_client
 from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rpc_event
 from agentfn.testing import Stage
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 
 SERVICES = ("dynamodb", "sqs", "s3")
 CrashTiming = Literal["before", "after"]
@@ -79,14 +79,14 @@ class CrashableStage:
             answer = None
         died, self.injector.crashed, self.injector.crash_at = self.injector.crashed, False, None
         if died:
-            self._process = self.stage.new_process()
+            self._process = self.stage.new_environment()
         return None if died else answer  # the HTTP adapter answers 500 to everything, but nobody is there to send it
 
     def send_event(self, text: str, *, wait: bool, message_id: str = "m1", **headers: str) -> dict[str, Any]:
         """The event of a client's message."""
         said = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         params = {"message": said, "configuration": {"returnImmediately": not wait}}
-        return rpc_event("SendMessage", params, {**headers_of("alice"), **headers})
+        return rpc_event("SendMessage", params, {**auth_headers("alice"), **headers})
 
     def queue_event(self, body: str) -> dict[str, Any]:
         """The event of a message that the queue brings, whenever it should have come."""
@@ -96,7 +96,7 @@ class CrashableStage:
         """As if the stage were new."""
         self.purge_queue()
         self.injector.sent.clear()
-        for item in self.stage.items():
+        for item in self.stage.table_items():
             key = {"pk": item["pk"], "sk": item["sk"]}
             aws_client("dynamodb").delete_item(TableName=self.stage.resources.table, Key=key)
 
@@ -107,7 +107,7 @@ class CrashableStage:
         queue.create_queue(QueueName=url.rsplit("/", 1)[-1])
 
     def task_items(self) -> list[dict[str, Any]]:
-        return [item for item in self.stage.items() if item["sk"]["S"] == "head"]
+        return [item for item in self.stage.table_items() if item["sk"]["S"] == "head"]
 
     def only_task_id(self) -> str:
         [head] = self.task_items()

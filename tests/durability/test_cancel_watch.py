@@ -13,11 +13,11 @@ def test_a_run_with_all_the_time_in_the_world_sees_a_cancel_in_the_middle_of_a_m
     model = ScriptedModel(pause(60), "Too late.")
     with Stage(Agent(name="clerk", description="A clerk for tests."), model) as stage:
         task = stage.send("Hi!", wait=False)
-        [message] = stage.receive()
-        process: Any = stage.new_process()
+        [message] = stage.receive_messages()
+        process: Any = stage.new_environment()
         thread = threading.Thread(target=lambda: process(queue_event(message), LocalLambdaContext(900)), daemon=True)
         thread.start()
-        while not model.prompts:
+        while not model.requests:
             time.sleep(0.02)
         started = time.monotonic()
         stage.cancel(task["id"])

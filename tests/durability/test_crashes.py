@@ -12,9 +12,9 @@ from typing import Any, Literal
 import pytest
 
 from agentfn import Agent, tool
-from agentfn.models import Prompt, Turn
+from agentfn.models import ModelRequest, Turn
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from conftest import SideEffects, status_text, task_state
 from durability.crash_injection import CrashableStage, CrashTiming
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 UNKNOWN = "outcome_unknown"
 
 
-def books_and_looks(prompt: Prompt) -> Any:
+def books_and_looks(prompt: ModelRequest) -> Any:
     """Answers by what the transcript says, so that it does not matter which process asks."""
     if any(turn.role == "assistant" for turn in prompt.turns):
         return "Booked, and it rains."
@@ -37,7 +37,7 @@ def ledger() -> SideEffects:
 
 @pytest.fixture(scope="module")
 def model() -> ScriptedModel:
-    return ScriptedModel.by_turn(books_and_looks)
+    return ScriptedModel.from_function(books_and_looks)
 
 
 @pytest.fixture(scope="module")
@@ -64,20 +64,20 @@ def theatre(ledger: SideEffects, model: ScriptedModel) -> Iterator[CrashableStag
 def ward(theatre: CrashableStage, ledger: SideEffects, model: ScriptedModel) -> CrashableStage:
     theatre.reset()
     ledger.entries.clear()
-    model.prompts.clear()
+    model.requests.clear()
     return theatre
 
 
 def results(model: ScriptedModel) -> list[Turn]:
     """What the model was shown in the end of its calls."""
-    return [turn for turn in model.prompts[-1].turns if turn.role == "tool"]
+    return [turn for turn in model.requests[-1].turns if turn.role == "tool"]
 
 
 def check_ending(task: dict[str, Any], model: ScriptedModel, ledger: SideEffects) -> None:
     """However it went: one end, one booking at most, and the model knows what it cannot know."""
     assert (task_state(task), status_text(task)) == ("completed", "Booked, and it rains.")
     booking, looking = results(model)
-    assert (booking.call_id, looking.call_id) == ("call_1_1", "call_1_2")
+    assert (booking.tool_call_id, looking.tool_call_id) == ("call_1_1", "call_1_2")
     assert looking.text == "Rain in Rome."
     assert ledger.entries.count("look_up Rome") in (1, 2)
     booked = ledger.entries.count("book 1")
@@ -101,7 +101,7 @@ def go_on(ward: CrashableStage, letter: int, way: Way) -> dict[str, Any]:
     body = ward.injector.sent[letter]
     if way == "queue":
         return ward.run_until_done(lambda: ward.invoke(ward.queue_event(body)))
-    return ward.run_until_done(lambda: (ward.stage.sweep(), ward.stage.pump()))
+    return ward.run_until_done(lambda: (ward.stage.sweep(), ward.stage.drain_queue()))
 
 
 def test_the_points_below_are_before_and_after_all_calls_of_aws_that_there_are(ward: CrashableStage) -> None:
@@ -169,16 +169,16 @@ def test_a_cancel_that_dies_was_made_or_can_be_made_again(
     """The run that it meets is dead, and its message comes late."""
     ward.invoke(ward.send_event("Book!", wait=False))
     ward.invoke(ward.queue_event(ward.injector.sent[0]), at=3, when="after")  # the model spoke, and no tool ran yet
-    cancel = rpc_event("CancelTask", {"id": ward.only_task_id()}, headers_of("alice"))
+    cancel = rpc_event("CancelTask", {"id": ward.only_task_id()}, auth_headers("alice"))
     assert ward.invoke(cancel, at=at, when=when) is None
     again = json.loads(ward.invoke(cancel)["body"])
     assert again["error"]["code"] == -32002 if (at, when) == (1, "after") else again["result"]
     ward.expire_leases()
-    asked = len(model.prompts)
+    asked = len(model.requests)
     ward.invoke(ward.queue_event(ward.injector.sent[0]))
     assert ward.stage.sweep() == {"ended": 0, "resumed": 0}
     assert task_state(ward.only_task()) == "canceled"
-    assert len(model.prompts) == asked
+    assert len(model.requests) == asked
 
 
 def test_a_run_that_was_frozen_past_its_lease_is_refused_when_it_wakes(
@@ -188,9 +188,9 @@ def test_a_run_that_was_frozen_past_its_lease_is_refused_when_it_wakes(
 
     def elsewhere() -> None:
         ward.expire_leases()
-        ward.stage.new_process()(ward.queue_event(ward.injector.sent[0]), LocalLambdaContext(60))
+        ward.stage.new_environment()(ward.queue_event(ward.injector.sent[0]), LocalLambdaContext(60))
 
-    async def freeze(prompt: Prompt) -> Any:
+    async def freeze(prompt: ModelRequest) -> Any:
         monkeypatch.setattr(model, "_always", books_and_looks)
         await asyncio.to_thread(elsewhere)
         return calls("book", seat=1)
@@ -215,4 +215,4 @@ def test_a_task_whose_every_run_dies_ends_failed_and_says_why(
     done = go_on(ward, 0, way)
     assert task_state(done) == "failed"
     assert "5 runs in a row ended without finishing a step" in status_text(done)
-    assert len(model.prompts) == 5
+    assert len(model.requests) == 5

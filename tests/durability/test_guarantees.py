@@ -33,9 +33,9 @@ def test_a_task_that_waits_for_its_user_holds_no_lease_no_message_and_no_place_i
 ) -> None:
     with Stage(AGENT, ScriptedModel(asked)) as stage:
         task = stage.send("Hi!", wait=False)
-        stage.pump()
+        stage.drain_queue()
         assert task_state(stage.get(task["id"])) == state
-        [head] = [item for item in stage.items() if item["sk"]["S"] == "head"]
+        [head] = [item for item in stage.table_items() if item["sk"]["S"] == "head"]
         assert not head["held"]["BOOL"]
         assert "open_key" not in head
         shown = aws_client("sqs").get_queue_attributes(QueueUrl=stage.resources.queue_url, AttributeNames=["All"])
@@ -49,4 +49,4 @@ def test_each_read_signs_its_links_anew_and_none_is_stored() -> None:
         for shown in (task, stage.get(task["id"])):
             [artifact] = shown["artifacts"]
             assert requests.get(artifact["parts"][0]["url"], timeout=5).content == b"chart"
-        assert "X-Amz-Signature" not in str(stage.items())
+        assert "X-Amz-Signature" not in str(stage.table_items())

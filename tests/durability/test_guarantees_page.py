@@ -50,7 +50,7 @@ def test_an_executor_of_the_sdk_alone_runs_as_it_is_written() -> None:
     agent, served = executor_of("WordCounter")
     with Stage(agent, **served) as stage:
         task = stage.send("two words", files={"a.txt": b"and three more"}, wait=False)
-        stage.pump()
+        stage.drain_queue()
         done = stage.get(task["id"])
     assert (task_state(done), status_text(done)) == ("completed", "5 words")
     assert [artifact["name"] for artifact in done["artifacts"]] == ["counts"]
@@ -60,7 +60,7 @@ def test_a_plain_function_runs_as_it_is_written() -> None:
     agent, served = executor_of("Plain")
     with Stage(agent, **served) as stage:
         task = stage.send("hello", wait=False)
-        stage.pump()
+        stage.drain_queue()
         assert status_text(stage.get(task["id"])) == "HELLO"
 
 

@@ -8,12 +8,12 @@ from a2a.types import Task
 
 from agentfn import Agent, Output, tool
 from agentfn.bootstrap import aws_client
-from agentfn.models import Call, Prompt, Turn
+from agentfn.models import ModelRequest, ToolCall, Turn
 from agentfn.store import TaskRecord
 from agentfn.store.payload_codec import PayloadCodec
 from agentfn.store.transactions import put_turns
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from conftest import status_text, task_state
 from support.large_values import MAX_ITEM_BYTES, item_bytes, random_text
 
@@ -59,7 +59,7 @@ def files_of(stage: Stage) -> dict[str, int]:
 
 
 def body_of(stage: Stage, method: str, params: dict[str, Any]) -> str:
-    return str(stage.handler(rpc_event(method, params, headers_of("alice")), LocalLambdaContext(60))["body"])
+    return str(stage.handler(rpc_event(method, params, auth_headers("alice")), LocalLambdaContext(60))["body"])
 
 
 def test_a_result_of_five_megabytes_is_cut_for_the_model_and_kept_whole() -> None:
@@ -67,9 +67,9 @@ def test_a_result_of_five_megabytes_is_cut_for_the_model_and_kept_whole() -> Non
     with Stage(AGENT, model) as stage:
         task = stage.send("Recite!")
         assert status_text(task) == "That was long."
-        [shown] = [turn.text for turn in model.prompts[-1].turns if turn.role == "tool"]
+        [shown] = [turn.text for turn in model.requests[-1].turns if turn.role == "tool"]
         assert len(shown) < SHOWN + 1_000
-        assert max(item_bytes(item) for item in stage.items()) < MAX_ITEM_BYTES
+        assert max(item_bytes(item) for item in stage.table_items()) < MAX_ITEM_BYTES
         assert 5_000_000 in files_of(stage).values()
         assert len(body_of(stage, "GetTask", {"id": task["id"]})) < 100_000
 
@@ -79,11 +79,11 @@ def test_a_model_that_is_to_see_five_megabytes_sees_them_also_in_the_next_run() 
     model = ScriptedModel(calls("recite", size=5_000_000), calls("ask_user", question="Go on?"), "That was long.")
     with Stage(AGENT, model, max_output_chars=6_000_000, max_history_chars=9_000_000) as stage:
         asked = stage.send("Recite!")
-        assert max(item_bytes(item) for item in stage.items()) < MAX_ITEM_BYTES
+        assert max(item_bytes(item) for item in stage.table_items()) < MAX_ITEM_BYTES
         assert any("/spill/" in name for name in files_of(stage))
         done = stage.send("Yes.", taskId=asked["id"])
         assert status_text(done) == "That was long."
-        assert random_text(5_000_000) in [turn.text for turn in model.prompts[-1].turns if turn.role == "tool"]
+        assert random_text(5_000_000) in [turn.text for turn in model.requests[-1].turns if turn.role == "tool"]
         assert len(body_of(stage, "GetTask", {"id": asked["id"]})) < RESPONSE
 
 
@@ -93,8 +93,8 @@ def test_nine_hundred_kilobytes_of_transcript_are_no_item_and_no_answer_that_is_
     with Stage(AGENT, model, max_output_chars=400_000, max_history_chars=9_000_000) as stage:
         task = stage.send("Report!")
         assert status_text(task) == random_text(900_000, 2)
-        assert max(item_bytes(item) for item in stage.items()) < MAX_ITEM_BYTES
-        assert sum(len(turn.text) for turn in model.prompts[-1].turns) > 900_000
+        assert max(item_bytes(item) for item in stage.table_items()) < MAX_ITEM_BYTES
+        assert sum(len(turn.text) for turn in model.requests[-1].turns) > 900_000
         assert len(body_of(stage, "GetTask", {"id": task["id"]})) < RESPONSE
         assert len(body_of(stage, "ListTasks", {})) < RESPONSE
 
@@ -130,25 +130,30 @@ def test_of_a_history_that_no_answer_holds_the_newest_is_shown() -> None:
 def long_transcript(steps: int) -> list[Turn]:
     turns: list[Turn] = []
     for step in range(steps):
-        call = Call(f"call_{step + 1}_1", "recite", json.dumps({"size": step}))
-        turns += [Turn("assistant", calls=(call,)), Turn("tool", f"result {step}", call_id=call.id, name="recite")]
+        call = ToolCall(f"call_{step + 1}_1", "recite", json.dumps({"size": step}))
+        turns += [
+            Turn("assistant", tool_calls=(call,)),
+            Turn("tool", f"result {step}", tool_call_id=call.id, tool_name="recite"),
+        ]
     return turns
 
 
 def test_a_transcript_of_three_thousand_turns_goes_on_with_the_next_step() -> None:
     seen: list[int] = []
 
-    def answer(prompt: Prompt) -> Any:
+    def answer(prompt: ModelRequest) -> Any:
         seen.append(len(prompt.turns))
         return "Done." if len(seen) > 1 else calls("recite", size=2)
 
-    with Stage(AGENT, ScriptedModel.by_turn(answer), max_steps=2_000) as stage:
+    with Stage(AGENT, ScriptedModel.from_function(answer), max_steps=2_000) as stage:
         task = stage.send("Work!", wait=False)
         write_transcript(stage, task["id"], long_transcript(1_500))
-        stage.calls.clear()
-        stage.pump()
+        stage.aws_calls.clear()
+        stage.drain_queue()
         done = stage.get(task["id"])
         assert task_state(done) == "completed"
         assert seen == [3_001, 3_003]
-        assert stage.writes == 4  # lease, the model's turn, its result, the end: none is larger for the 3,001 before
+        assert (
+            stage.write_count == 4
+        )  # lease, the model's turn, its result, the end: none is larger for the 3,001 before
         assert len(json.dumps(done)) < 10_000

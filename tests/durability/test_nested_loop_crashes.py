@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, Context, tool
-from agentfn.models import Prompt
+from agentfn.models import ModelRequest
 from agentfn.testing import ScriptedModel, Stage, calls
 from durability.crash_injection import CrashableStage, CrashTiming
 
@@ -38,7 +38,7 @@ class Author(Agent):
         yield task.completed(" ".join(chapter.text for chapter in chapters))
 
 
-def answer(prompt: Prompt) -> Any:
+def answer(prompt: ModelRequest) -> Any:
     if prompt.system == "plan":
         return "a b"
     spoken = any(turn.role == "assistant" for turn in prompt.turns)
@@ -47,7 +47,7 @@ def answer(prompt: Prompt) -> Any:
 
 @pytest.fixture(scope="module")
 def model() -> ScriptedModel:
-    return ScriptedModel.by_turn(answer)
+    return ScriptedModel.from_function(answer)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def study(model: ScriptedModel) -> Iterator[CrashableStage]:
 def ward(study: CrashableStage, model: ScriptedModel) -> CrashableStage:
     study.reset()
     DONE.clear()
-    model.prompts.clear()
+    model.requests.clear()
     return study
 
 
@@ -81,4 +81,4 @@ def test_a_loop_that_was_finished_when_the_process_died_is_not_played_again(
     task = ward.run_until_done(lambda: ward.invoke(ward.queue_event(body)))
     assert task["status"]["message"]["parts"][0]["text"] == "chapter a chapter b"
     assert max(DONE.values(), default=0) <= 1
-    assert len(model.prompts) <= 5 + 2  # of the loops that play side by side, a turn each may be lost unsaved
+    assert len(model.requests) <= 5 + 2  # of the loops that play side by side, a turn each may be lost unsaved

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, Context, tool
-from agentfn.models import Prompt, Turn
+from agentfn.models import ModelRequest, Turn
 from agentfn.testing import ScriptedModel, Stage, calls
 from conftest import SideEffects, status_text
 from durability.crash_injection import CrashableStage
@@ -21,7 +21,7 @@ def ledger() -> SideEffects:
 
 @pytest.fixture(scope="module")
 def model() -> ScriptedModel:
-    return ScriptedModel.by_turn(lambda prompt: "Never asked.")
+    return ScriptedModel.from_function(lambda prompt: "Never asked.")
 
 
 @pytest.fixture(scope="module")
@@ -56,20 +56,20 @@ def theatre(ledger: SideEffects, model: ScriptedModel) -> Iterator[CrashableStag
 def ward(theatre: CrashableStage, ledger: SideEffects, model: ScriptedModel) -> CrashableStage:
     theatre.reset()
     ledger.entries.clear()
-    model.prompts.clear()
+    model.requests.clear()
     return theatre
 
 
 def plays(model: ScriptedModel, *turns: Any) -> None:
-    def answer(prompt: Prompt) -> Any:
+    def answer(prompt: ModelRequest) -> Any:
         return (*turns, "Done.")[sum(turn.role == "assistant" for turn in prompt.turns)]
 
-    model._always = answer
+    model._function = answer
 
 
 def told(model: ScriptedModel) -> dict[str, str]:
     """What the model was shown in the end, by call."""
-    return {turn.call_id: turn.text for turn in model.prompts[-1].turns if turn.role == "tool"}
+    return {turn.tool_call_id: turn.text for turn in model.requests[-1].turns if turn.role == "tool"}
 
 
 @pytest.mark.parametrize("wait", [True, False])
@@ -123,7 +123,7 @@ def test_every_call_has_one_result_and_all_stand_behind_their_turn(
     plays(model, (calls("book", seat=1), deadly, calls("look_up", city="Rome")), (calls("book", seat=4),))
     assert ward.invoke(ward.send_event("Book!", wait=True)) is None
     ward.run_until_done(lambda: ward.invoke(ward.queue_event(ward.injector.sent[0])))
-    turns: tuple[Turn, ...] = model.prompts[-1].turns
+    turns: tuple[Turn, ...] = model.requests[-1].turns
     assert [turn.role for turn in turns] == ["user", "assistant", *["tool"] * 3, "assistant", "tool"]
-    assert [turn.call_id for turn in turns[2:5]] == [call.id for call in turns[1].calls]
+    assert [turn.tool_call_id for turn in turns[2:5]] == [call.id for call in turns[1].tool_calls]
     assert all(turn.text for turn in turns[2:5])

@@ -9,35 +9,35 @@ import json
 import sys
 from typing import Any
 
-from agentfn.models import Model, Prompt, Reply, Turn
-from agentfn.models.providers.litellm_model import LitellmModel, close
+from agentfn.models import Model, ModelRequest, ModelResponse, Turn
+from agentfn.models.providers.litellm_model import LiteLLMModel, close_litellm
 
 TOOL: dict[str, Any] = {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}
-PROMPT = Prompt("Be brief.", (Turn("user", "Where is Paris?"),), ({"type": "function", "function": TOOL},))
+PROMPT = ModelRequest("Be brief.", (Turn("user", "Where is Paris?"),), ({"type": "function", "function": TOOL},))
 
 
 async def failure(model: Model) -> str:
     try:
-        await model.ask(PROMPT)
+        await model.generate(PROMPT)
     except Exception as error:  # noqa: BLE001 - its class is what is asked for
         return type(error).__name__
     return ""
 
 
 async def main(name: str, base: str, key: str) -> dict[str, Any]:
-    model = LitellmModel(name, key=lambda: key or None, base=base)
-    whole = [await model.ask(PROMPT), await model.ask(PROMPT)]
+    model = LiteLLMModel(name, api_key=lambda: key or None, base_url=base)
+    whole = [await model.generate(PROMPT), await model.generate(PROMPT)]
     pieces = [[piece async for piece in model.stream(PROMPT)] for _ in range(2)]
-    streamed = [reply for *_, reply in pieces if isinstance(reply, Reply)]
+    streamed = [reply for *_, reply in pieces if isinstance(reply, ModelResponse)]
     told = {
         "texts": [reply.text for reply in [*whole, *streamed]],
-        "calls": [[call.name for call in reply.calls] for reply in [*whole, *streamed]],
-        "tokens": whole[0].usage.total,
+        "calls": [[call.name for call in reply.tool_calls] for reply in [*whole, *streamed]],
+        "tokens": whole[0].usage.total_tokens,
         "priced": whole[0].usage.cost is not None and whole[0].usage.cost > 0,
-        "calls_tools": await model.calls_tools(),
+        "calls_tools": await model.supports_tool_calls(),
         "failures": [await failure(model), await failure(model)],
     }
-    await close()
+    await close_litellm()
     return told
 
 

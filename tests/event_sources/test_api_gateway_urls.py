@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 
 CARD = "/.well-known/agent-card.json"
 DOMAIN = "abc.execute-api.eu-west-1.amazonaws.com"
@@ -28,7 +28,7 @@ def ping(answer: dict[str, Any]) -> Any:
 
 
 UNKNOWN_TASK = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": {"id": "none"}})
-JSON = {"Content-Type": "application/json", "A2A-Version": "1.0", **headers_of("alice")}
+JSON = {"Content-Type": "application/json", "A2A-Version": "1.0", **auth_headers("alice")}
 
 
 def test_a_rest_api_s_stage_is_in_every_url_of_the_card(play: Any) -> None:
@@ -194,7 +194,7 @@ def test_no_header_of_a_client_s_says_who_he_is(play: Any, settings: dict[str, s
 def test_what_the_gateway_says_of_a_signature_counts_for_iam_alone(play: Any) -> None:
     stage = play(ScriptedModel("Hello."))
     task = stage.send("Hi!", caller="alice")
-    event = rest_event("GET", f"/tasks/{task['id']}", headers={"A2A-Version": "1.0", **headers_of("bob"), **FORGED})
+    event = rest_event("GET", f"/tasks/{task['id']}", headers={"A2A-Version": "1.0", **auth_headers("bob"), **FORGED})
     event["requestContext"]["identity"]["userArn"] = ARN
     assert call(stage, event)["statusCode"] == 404
 

@@ -107,7 +107,7 @@ def test_a_task_that_keeps_getting_nowhere_ends_and_says_why(play: Any) -> None:
 
 
 def test_a_task_has_no_more_runs_than_allowed(play: Any) -> None:
-    model = ScriptedModel.by_turn(lambda prompt: calls("sleep", seconds=0.9))
+    model = ScriptedModel.from_function(lambda prompt: calls("sleep", seconds=0.9))
     stage = play(model, reserve_seconds=0.5, max_runs=3, max_repeats=50)
     task = stage.send("Hi!", wait=False)
     stage.pump(seconds=3.0)

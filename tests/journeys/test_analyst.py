@@ -146,7 +146,7 @@ def test_odd_encodings_and_separators_are_read_as_what_they_are(app: ModuleType,
     model = ScriptedModel(calls("preview_table", file="städte.csv"), "Seen.")
     with Stage(app.agent, model) as stage:
         stage.send("Look.", files={"städte.csv": content})
-    seen = model.prompts[-1].turns[-1].text
+    seen = model.requests[-1].turns[-1].text
     assert "Köln" in seen
     assert "München" in seen
     assert "2 rows" in seen
@@ -167,7 +167,7 @@ def test_sql_that_may_not_or_cannot_run_is_a_clear_error_to_the_model(app: Modul
     model = ScriptedModel(calls("run_sql", sql=sql), "Sorry.")
     with Stage(app.agent, model) as stage:
         task = stage.send("Look.", files={"penguins.csv": PENGUINS})
-    told = json.loads(model.prompts[-1].turns[-1].text)
+    told = json.loads(model.requests[-1].turns[-1].text)
     assert told["error_type"] == "tool_error"
     assert len(told["error"]) > 10
     assert task_state(task) == "completed"
@@ -178,7 +178,7 @@ def test_sql_that_never_ends_is_stopped(app: ModuleType) -> None:
     model = ScriptedModel(calls("run_sql", sql=endless), "Sorry.")
     with Stage(app.agent, model) as stage:
         task = stage.send("Look.", files={"penguins.csv": PENGUINS})
-    assert "stopped after 10 s" in json.loads(model.prompts[-1].turns[-1].text)["error"]
+    assert "stopped after 10 s" in json.loads(model.requests[-1].turns[-1].text)["error"]
     assert task_state(task) == "completed"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import requests
 
-from agentfn.models import Prompt, Reply
+from agentfn.models import ModelRequest, ModelResponse
 from agentfn.settings import Settings
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage
 from conftest import status_text, task_state
@@ -62,7 +62,7 @@ def test_an_answer_has_the_fact_its_item_and_its_page(stage: Stage) -> None:
 def test_a_model_that_cannot_call_tools_answers_from_the_packet_all_the_same(app: ModuleType) -> None:
     """By JSON actions: it looks, reads the place that it found, and cites it."""
 
-    def answer(prompt: Prompt) -> str:
+    def answer(prompt: ModelRequest) -> str:
         results = [turn.text for turn in prompt.turns if turn.text.startswith("Result of")]
         if not results:
             return 'First I search. {"thought": "where?", "tool": "search", "args": {"query": "planning board vote"}}'
@@ -70,7 +70,7 @@ def test_a_model_that_cannot_call_tools_answers_from_the_packet_all_the_same(app
         assert cited is not None
         return json.dumps({"tool": "final_answer", "args": {"text": f"Five to two ({cited[0]})."}})
 
-    with Stage(app.agent, ScriptedModel.by_turn(answer), agent_protocol="json") as stage:
+    with Stage(app.agent, ScriptedModel.from_function(answer), agent_protocol="json") as stage:
         task = stage.send(QUESTIONS[5].text, files=packet())
     assert status_text(task) == "Five to two (packet.pdf, Item 6.3, p. 22)."
 
@@ -79,7 +79,7 @@ def test_the_model_is_told_how_to_cite(app: ModuleType) -> None:
     model = ScriptedModel("Nothing.")
     with Stage(app.agent, model) as stage:
         stage.send("Hello?")
-    system = model.prompts[0].system
+    system = model.requests[0].system
     assert "(Item 5.2, p. 13)" in system
     assert "A citation is what the tools put in brackets" in system
 
@@ -128,22 +128,22 @@ def test_a_summary_that_needs_several_runs_reads_no_part_twice(app: ModuleType) 
     begun: Counter[str] = Counter()
     held = [True]
 
-    async def answer(prompt: Prompt) -> Reply:
+    async def answer(prompt: ModelRequest) -> ModelResponse:
         asked = prompt.turns[0].text
         part = re.search(rf"(?:{PART}|{DIGESTS})\n\n\[(.+?)\]", asked)
         if part:
             begun[f"{asked.count(DIGESTS)} {part[1]}"] += 1
             if "Item 5.1" in asked and PART in asked and held:
                 await asyncio.sleep(30)
-        reply: Reply = await demo.ask(prompt)
+        reply: ModelResponse = await demo.ask(prompt)
         return reply
 
-    with Stage(app.agent, ScriptedModel.by_turn(answer), reserve_seconds=0.5) as stage:
+    with Stage(app.agent, ScriptedModel.from_function(answer), reserve_seconds=0.5) as stage:
         task = stage.send("Please sum up all of this.", files=packet(), seconds=10)
         assert task_state(task) == "working"
         first = dict(begun)
         held.clear()
-        stage.pump()
+        stage.drain_queue()
         task = stage.get(task["id"])
     assert task_state(task) == "completed", status_text(task)
     assert "(packet.pdf, Item 4, p. 9)" in status_text(task)

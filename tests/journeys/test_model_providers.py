@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.models.providers.litellm_model import load
+from agentfn.models.providers.litellm_model import load_litellm
 from agentfn.testing import Stage
 from conftest import SideEffects, status_text, task_state
 from provider_stubs.clients import API_KEY, make_model
@@ -17,7 +17,7 @@ from provider_stubs.server import StubProvider, calls, fails, hangs, says
 @pytest.fixture(scope="module", autouse=True)
 def imported() -> None:
     """The import takes seconds: it is paid before anything is timed."""
-    load()
+    load_litellm()
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_quota_that_opens_after_this_run_is_waited_for_in_the_queue(stage: Sta
     task = stage.send("Hi!", seconds=10)
     assert task_state(task) == "working"
     assert len(provider.requests) == 1
-    assert stage.receive() == []  # delayed by those 40 s
+    assert stage.receive_messages() == []  # delayed by those 40 s
 
 
 def test_a_silent_provider_costs_the_request_its_time_and_no_more(stage: Stage, provider: StubProvider) -> None:
@@ -69,7 +69,7 @@ def test_a_silent_provider_costs_the_request_its_time_and_no_more(stage: Stage, 
     assert time.monotonic() - started < 4
     assert task_state(task) == "working"
     assert len(provider.requests) == 1
-    stage.pump()
+    stage.drain_queue()
     assert status_text(stage.get(task["id"])) == "Here I am."
 
 

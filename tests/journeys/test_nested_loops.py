@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, Context, tool
-from agentfn.models import Call, Prompt, Reply, Usage
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Usage
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls, pause
 
 DONE: Counter[str] = Counter()
@@ -74,22 +74,22 @@ def text_of(task: Any) -> str:
 def by_phase(asked: list[str], **phases: Any) -> ScriptedModel:
     """A model that answers by the phase's instructions and the number of results it has been shown."""
 
-    def answer(prompt: Prompt) -> Any:
+    def answer(prompt: ModelRequest) -> Any:
         phase = prompt.system.split()[0].lower()
         asked.append(f"{phase} {prompt.turns[0].text}")
         script = phases[phase]
         line = script[sum(turn.role == "assistant" for turn in prompt.turns)]
         return line(prompt) if callable(line) else line
 
-    return ScriptedModel.by_turn(answer)
+    return ScriptedModel.from_function(answer)
 
 
 def test_each_phase_has_its_own_prompt_and_tools_and_the_task_one_result() -> None:
     asked: list[str] = []
     model = by_phase(
         asked,
-        plan=[calls("find", what="x"), Reply("a b", usage=Usage(10, 1))],
-        do=[lambda prompt: calls("write", text=prompt.turns[0].text), Reply("ok", usage=Usage(20, 2))],
+        plan=[calls("find", what="x"), ModelResponse("a b", usage=Usage(10, 1))],
+        do=[lambda prompt: calls("write", text=prompt.turns[0].text), ModelResponse("ok", usage=Usage(20, 2))],
         verify=["All is well."],
     )
     with Stage(Planner(), model) as stage:
@@ -97,7 +97,7 @@ def test_each_phase_has_its_own_prompt_and_tools_and_the_task_one_result() -> No
     assert (state_of(task), text_of(task)) == ("completed", "All is well. (completed)")
     assert DONE == {"find x": 1, "write a": 1, "write b": 1}
     assert Counter(asked) == {"plan Go!": 2, "do a": 2, "do b": 2, "verify ok ok": 1}
-    tools = {prompt.system: [item["function"]["name"] for item in prompt.tools] for prompt in model.prompts}
+    tools = {prompt.system: [item["function"]["name"] for item in prompt.tools] for prompt in model.requests}
     assert tools["Plan it."][0] == "find"
     assert tools["Do it."][:2] == ["write", "send"]
     assert tools["Verify it."] == []
@@ -109,7 +109,7 @@ def test_a_phase_that_is_finished_is_not_run_again_and_one_that_is_not_goes_on()
     asked: list[str] = []
     slow = [True]
 
-    async def verify(_: Prompt) -> str:
+    async def verify(_: ModelRequest) -> str:
         await asyncio.sleep(30 if slow.pop() else 0)
         return "All is well."
 
@@ -123,7 +123,7 @@ def test_a_phase_that_is_finished_is_not_run_again_and_one_that_is_not_goes_on()
         task = stage.send("Go!", seconds=4.5)
         assert state_of(task) == "working"
         slow.append(False)
-        stage.pump()
+        stage.drain_queue()
         task = stage.get(task["id"])
     assert text_of(task) == "All is well. (completed)"
     assert DONE == {"find x": 1, "write a": 1, "write b": 1}
@@ -135,17 +135,19 @@ def test_loops_that_play_side_by_side_go_on_side_by_side_in_another_run() -> Non
     asked: list[str] = []
     held = {"b": 30.0, "c": 30.0}
 
-    async def part(prompt: Prompt) -> Any:
+    async def part(prompt: ModelRequest) -> Any:
         name = prompt.turns[0].text
         await asyncio.sleep(held.get(name, 0.0))
-        return Reply(calls=(Call("", "write", json.dumps({"text": name})),), finish="tool_calls")
+        return ModelResponse(
+            tool_calls=(ToolCall("", "write", json.dumps({"text": name})),), finish_reason="tool_calls"
+        )
 
     model = by_phase(asked, plan=["a b c"], do=[part, "ok"], verify=["All is well."])
     with Stage(Planner(), model, max_parallel_loops=2, reserve_seconds=0.5) as stage:
         task = stage.send("Go!", seconds=4.5)
         assert (state_of(task), dict(DONE)) == ("working", {"write a": 1})
         held.clear()
-        stage.pump()
+        stage.drain_queue()
         task = stage.get(task["id"])
     assert state_of(task) == "completed"
     assert DONE == {"write a": 1, "write b": 1, "write c": 1}
@@ -193,21 +195,24 @@ def test_a_phase_asks_for_approval_and_goes_on_with_the_answer() -> None:
 def test_limits_of_tokens_hold_for_all_phases_together() -> None:
     model = by_phase(
         [],
-        plan=[Reply("a", usage=Usage(1_000, 0))],
-        do=[Reply(calls=(Call("", "write", '{"text": "x"}'),), usage=Usage(1_000, 0)), "As far as I got."],
+        plan=[ModelResponse("a", usage=Usage(1_000, 0))],
+        do=[
+            ModelResponse(tool_calls=(ToolCall("", "write", '{"text": "x"}'),), usage=Usage(1_000, 0)),
+            "As far as I got.",
+        ],
         verify=["So."],
     )
     with Stage(Planner(), model, max_tokens=1_500) as stage:
         assert state_of(stage.send("Go!")) == "completed"
-    assert ["reached" in prompt.turns[-1].text for prompt in model.prompts] == [False, False, True, True]
+    assert ["reached" in prompt.turns[-1].text for prompt in model.requests] == [False, False, True, True]
 
 
 def test_a_phase_that_fails_leaves_it_to_the_agent_what_becomes_of_that() -> None:
-    model = by_phase([], plan=["a"], do=[Reply("", finish="content_filter")], verify=["So."])
+    model = by_phase([], plan=["a"], do=[ModelResponse("", finish_reason="content_filter")], verify=["So."])
     with Stage(Planner(), model) as stage:
         task = stage.send("Go!")
     assert state_of(task) == "completed"
-    assert "content filter" in model.prompts[-1].turns[0].text
+    assert "content filter" in model.requests[-1].turns[0].text
 
 
 @tool(idempotent=True, seconds=600)
@@ -225,7 +230,7 @@ def test_a_tool_that_asks_the_model_is_called_again_in_another_run_and_asks_noth
     asked: list[str] = []
     held = {"b": 30.0}
 
-    async def read(prompt: Prompt) -> str:
+    async def read(prompt: ModelRequest) -> str:
         await asyncio.sleep(held.get(prompt.turns[0].text, 0.0))
         return prompt.turns[0].text.upper()
 
@@ -239,7 +244,7 @@ def test_a_tool_that_asks_the_model_is_called_again_in_another_run_and_asks_noth
         task = stage.send("Go!", seconds=5.0)
         assert state_of(task) == "working"
         held.clear()
-        stage.pump()
+        stage.drain_queue()
         task = stage.get(task["id"])
     assert text_of(task) == "Read: A+B+C"
     assert DONE["gather_up"] == 2

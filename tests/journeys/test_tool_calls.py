@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from agentfn.models import Call, Reply
+from agentfn.models import ModelResponse, ToolCall
 from agentfn.testing import ScriptedModel, Stage, calls
 from conftest import SideEffects, status_text, task_state
 
 
 def results(model: ScriptedModel) -> list[tuple[str, str]]:
     """Call ids and results as the model last saw them."""
-    return [(turn.call_id, turn.text) for turn in model.prompts[-1].turns if turn.role == "tool"]
+    return [(turn.tool_call_id, turn.text) for turn in model.requests[-1].turns if turn.role == "tool"]
 
 
 @pytest.mark.parametrize("arguments", ["", "  \n", "null", '"{}"', "{}", '""'])
 def test_nothing_blanks_and_null_are_no_arguments(play: Any, ledger: SideEffects, arguments: str) -> None:
-    model = ScriptedModel(Call("c1", "now", arguments), "Noon.")
+    model = ScriptedModel(ToolCall("c1", "now", arguments), "Noon.")
     task = play(model).send("What time is it?")
     assert ledger.entries == ["now"]
     assert results(model) == [("c1", "noon")]
@@ -39,7 +39,7 @@ BROKEN = [
 def test_a_broken_call_is_not_made_and_the_model_is_told_where(
     play: Any, ledger: SideEffects, arguments: str, kind: str, path: str
 ) -> None:
-    model = ScriptedModel(Call("c1", "look_up", arguments), "Sorry.")
+    model = ScriptedModel(ToolCall("c1", "look_up", arguments), "Sorry.")
     task = play(model).send("Weather?")
     assert ledger.entries == []
     [(call_id, text)] = results(model)
@@ -49,12 +49,14 @@ def test_a_broken_call_is_not_made_and_the_model_is_told_where(
 
 
 def test_a_call_that_was_cut_off_is_not_made_even_if_it_looks_whole(play: Any, ledger: SideEffects) -> None:
-    cut = Reply(calls=(Call("c1", "book", '{"seat": 1}'), Call("c2", "book", '{"seat": 2')), finish="length")
+    cut = ModelResponse(
+        tool_calls=(ToolCall("c1", "book", '{"seat": 1}'), ToolCall("c2", "book", '{"seat": 2')), finish_reason="length"
+    )
     model = ScriptedModel(cut, "Sorry.")
     play(model).send("Book!")
     assert ledger.entries == ["book 1"]
     assert "cut off" in results(model)[1][1]
-    whole = Reply(calls=(Call("c1", "book", '{"seat": 3}'),), finish="length")
+    whole = ModelResponse(tool_calls=(ToolCall("c1", "book", '{"seat": 3}'),), finish_reason="length")
     model = ScriptedModel(whole, "Sorry.")
     play(model).send("Book!")
     assert ledger.entries == ["book 1"]
@@ -63,7 +65,8 @@ def test_a_call_that_was_cut_off_is_not_made_even_if_it_looks_whole(play: Any, l
 
 def test_three_calls_have_three_results_in_order_whatever_became_of_them(play: Any) -> None:
     model = ScriptedModel(
-        (Call("a", "look_up", '{"city": "Rome"}'), Call("b", "explode", "{}"), Call("c", "lookup", "{}")), "Well."
+        (ToolCall("a", "look_up", '{"city": "Rome"}'), ToolCall("b", "explode", "{}"), ToolCall("c", "lookup", "{}")),
+        "Well.",
     )
     play(model).send("Go!")
     (a, good), (b, raised), (c, unknown) = results(model)
@@ -75,7 +78,7 @@ def test_three_calls_have_three_results_in_order_whatever_became_of_them(play: A
     }
     for name in ("look_up", "now", "book", "explode", "ask_user", "finish"):
         assert name in json.loads(unknown)["error"]
-    assert [turn.role for turn in model.prompts[-1].turns] == ["user", "assistant", "tool", "tool", "tool"]
+    assert [turn.role for turn in model.requests[-1].turns] == ["user", "assistant", "tool", "tool", "tool"]
 
 
 def test_a_blocking_tool_times_out_and_holds_nothing_up(play: Any) -> None:
@@ -92,10 +95,10 @@ def test_endless_tool_use_ends_in_one_closing_call_with_tools_still_declared(pla
     endless = [calls("look_up", city=f"City {n}") for n in range(5)]
     model = ScriptedModel(*endless, "The best I have.")
     task = play(model, max_steps=5).send("Go!")
-    assert len(model.prompts) == 6
-    closing = model.prompts[-1]
+    assert len(model.requests) == 6
+    closing = model.requests[-1]
     assert closing.tool_choice == "none"
-    assert closing.tools == model.prompts[0].tools
+    assert closing.tools == model.requests[0].tools
     assert "limit of 5 steps" in closing.turns[-1].text
     assert (task_state(task), status_text(task)) == ("completed", "The best I have.")
     assert task["metadata"]["agentfn"]["partial"] is True
@@ -103,8 +106,8 @@ def test_endless_tool_use_ends_in_one_closing_call_with_tools_still_declared(pla
 
 
 def test_calls_in_the_closing_turn_are_left_out(play: Any, ledger: SideEffects) -> None:
-    call = Call("c", "book", '{"seat": 1}')
-    model = ScriptedModel(calls("now"), Reply("Enough.", (call,), finish="tool_calls"))
+    call = ToolCall("c", "book", '{"seat": 1}')
+    model = ScriptedModel(calls("now"), ModelResponse("Enough.", (call,), finish_reason="tool_calls"))
     task = play(model, max_steps=1).send("Go!")
     assert status_text(task) == "Enough."
     assert ledger.entries == ["now"]
@@ -116,7 +119,7 @@ def test_a_closing_turn_that_finishes_by_tool_is_an_answer_too(play: Any) -> Non
 
 
 def test_the_same_call_again_and_again_is_remarked_on_and_then_no_longer_made(play: Any, ledger: SideEffects) -> None:
-    model = ScriptedModel.by_turn(
+    model = ScriptedModel.from_function(
         lambda prompt: calls("look_up", city="Rome") if prompt.tool_choice != "none" else "Rain."
     )
     play(model, max_steps=12).send("Go!")
@@ -132,7 +135,7 @@ def test_an_attached_file_is_named_to_the_model_and_reaches_the_tool(play: Any) 
         calls("count_bytes", file="numbers.csv"), calls("count_bytes", file="/tmp/x/numbers.csv"), "Counted."
     )
     play(model).send("Count.", files={"numbers.csv": b"a,b\n1,2\n"})
-    assert "- numbers.csv (text/csv, 8 bytes)" in model.prompts[0].turns[0].text
+    assert "- numbers.csv (text/csv, 8 bytes)" in model.requests[0].turns[0].text
     assert [text for _, text in results(model)] == ["numbers.csv: 8"] * 2
 
 
@@ -150,7 +153,7 @@ def test_produced_files_become_artifacts_and_progress_reaches_the_caller(play: A
     task = stage.send("Draw.")
     assert [artifact["name"] for artifact in task["artifacts"]] == ["second.svg"]
     assert "Produced files:\n- chart.svg (image/svg+xml," in results(model)[0][1]
-    events = [item["events"]["S"] for item in stage.items() if item["sk"]["S"].startswith("event#")]
+    events = [item["events"]["S"] for item in stage.table_items() if item["sk"]["S"].startswith("event#")]
     assert any("drawing" in event for event in events)
 
 
@@ -178,18 +181,18 @@ def test_a_turn_that_a_lifecycle_tool_ends_answers_all_its_calls(play: Any, ledg
     assert task_state(task) == "input_required"
     stage.send("Yes.", taskId=task["id"])
     assert ledger.entries == []
-    assert [turn.role for turn in model.prompts[-1].turns] == ["user", "assistant", "tool", "tool", "tool", "user"]
+    assert [turn.role for turn in model.requests[-1].turns] == ["user", "assistant", "tool", "tool", "tool", "user"]
     assert [call_id for call_id, _ in results(model)] == ["call_1_1", "call_1_2", "call_1_3"]
 
 
 def test_an_empty_answer_never_completes_a_task(play: Any) -> None:
-    task = play(ScriptedModel(Reply(""), Reply("  \n"), Reply(""))).send("Go!")
+    task = play(ScriptedModel(ModelResponse(""), ModelResponse("  \n"), ModelResponse(""))).send("Go!")
     assert task_state(task) == "failed"
     assert "empty answer" in status_text(task)
-    assert status_text(play(ScriptedModel(Reply(""), "Second try.")).send("Go!")) == "Second try."
+    assert status_text(play(ScriptedModel(ModelResponse(""), "Second try.")).send("Go!")) == "Second try."
 
 
 def test_a_refusal_by_the_content_filter_is_a_failure_with_words(play: Any) -> None:
-    task = play(ScriptedModel(Reply("", finish="content_filter"))).send("Go!")
+    task = play(ScriptedModel(ModelResponse("", finish_reason="content_filter"))).send("Go!")
     assert task_state(task) == "failed"
     assert "content filter" in status_text(task)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agentfn.models import Call, Prompt, Reply, Usage
-from agentfn.models.messages import Finish
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Usage
+from agentfn.models.messages import FinishReason
 from agentfn.testing import ScriptedModel
-from agentfn.testing.scripted_model import Answer
+from agentfn.testing.scripted_model import ScriptedAnswer
 
 NO_USAGE = Usage()
 LONE_SURROGATE = "\ud83d"  # of a character
@@ -79,34 +79,36 @@ class ProtocolSpeaker:
         arguments: str = "{}",
         *,
         text: str = "",
-        finish: Finish = "tool_calls",
+        finish: FinishReason = "tool_calls",
         usage: Usage = NO_USAGE,
-    ) -> Reply:
+    ) -> ModelResponse:
         if self.native:
-            return Reply(text, (Call("", name, arguments),), usage, finish)
-        return Reply(json_action(name, arguments, text), (), usage, "stop" if finish == "tool_calls" else finish)
+            return ModelResponse(text, (ToolCall("", name, arguments),), usage, finish)
+        return ModelResponse(
+            json_action(name, arguments, text), (), usage, "stop" if finish == "tool_calls" else finish
+        )
 
-    def answer(self, text: str, *, finish: Finish = "stop", usage: Usage = NO_USAGE) -> Reply:
+    def answer(self, text: str, *, finish: FinishReason = "stop", usage: Usage = NO_USAGE) -> ModelResponse:
         if self.native:
-            return Reply(text, (), usage, finish)
-        return Reply(json_action("final_answer", json.dumps({"text": text})), (), usage, finish)
+            return ModelResponse(text, (), usage, finish)
+        return ModelResponse(json_action("final_answer", json.dumps({"text": text})), (), usage, finish)
 
 
 def json_action(name: str, arguments: str, thought: str = "") -> str:
     return f'{{"thought": {json.dumps(thought)}, "tool": {json.dumps(name)}, "args": {arguments}}}'
 
 
-def endless_model(lines: Iterator[Answer], *, closing: Answer | None = None) -> ScriptedModel:
+def endless_model(lines: Iterator[ScriptedAnswer], *, closing: ScriptedAnswer | None = None) -> ScriptedModel:
     """A model that never runs out of lines; with `closing`, it says that when its tools are off."""
 
-    def answer(prompt: Prompt) -> Answer:
-        assert len(model.prompts) < MAX_MODEL_CALLS, "this loop has no end"
+    def answer(prompt: ModelRequest) -> ScriptedAnswer:
+        assert len(model.requests) < MAX_MODEL_CALLS, "this loop has no end"
         return closing if closing is not None and is_closing(prompt) else next(lines)
 
-    model = ScriptedModel.by_turn(answer)
+    model = ScriptedModel.from_function(answer)
     return model
 
 
-def is_closing(prompt: Prompt) -> bool:
+def is_closing(prompt: ModelRequest) -> bool:
     """Whether that is a closing prompt. In plain text, tools are off where it says so."""
     return prompt.tool_choice == "none" or "tools are off" in prompt.turns[-1].text.lower()

@@ -11,8 +11,8 @@ from typing import Any
 from agentfn import Context, Deadline, File, FileInfo, Output, ToolError, tool
 from agentfn.loop import AgentLoop, LoopEvent, LoopFinished, LoopLimits, LoopResult
 from agentfn.loop.model_retry import RetryPolicy
-from agentfn.models import Model, Prompt, Turn
-from agentfn.models.openai_format import messages
+from agentfn.models import Model, ModelRequest, Turn
+from agentfn.models.openai_format import chat_messages
 from agentfn.tools import FileLink, FileRecord, ToolRegistry
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
 from provider_stubs.request_rules import openai_faults
@@ -168,26 +168,26 @@ def check_transcript(turns: Sequence[Turn]) -> None:
     for turn in turns:
         if turn.role == "tool":
             assert waiting, f"a result that nobody asked for: {turn}"
-            assert turn.call_id == waiting.pop(0)
+            assert turn.tool_call_id == waiting.pop(0)
             assert turn.text.strip()
             continue
         assert not waiting, f"calls without a result: {waiting}"
-        waiting = [call.id for call in turn.calls]
+        waiting = [call.id for call in turn.tool_calls]
         assert len(set(waiting)) == len(waiting)
         assert seen.isdisjoint(waiting)
         assert all(waiting)
         seen.update(waiting)
-        assert turn.text.strip() or turn.calls or turn.role == "assistant"
+        assert turn.text.strip() or turn.tool_calls or turn.role == "assistant"
     assert not waiting, f"calls without a result: {waiting}"
 
 
-def check_request(prompt: Prompt) -> None:
+def check_request(prompt: ModelRequest) -> None:
     """What any provider takes: as a transcript, and as the chat messages that become of it."""
     assert prompt.turns[0].role == "user"
     assert prompt.turns[-1].role in ("user", "tool")
     check_transcript(prompt.turns)
-    assert prompt.tools or not any(turn.calls for turn in prompt.turns), "calls, but no tools are declared"
-    chat = messages(prompt)
+    assert prompt.tools or not any(turn.tool_calls for turn in prompt.turns), "calls, but no tools are declared"
+    chat = chat_messages(prompt)
     assert {message["role"] for message in chat} <= {"system", "user", "assistant", "tool"}
     for message in chat:
         assert message.get("tool_calls") if message["content"] is None else message["content"].strip()

@@ -19,7 +19,7 @@ from agentfn.loop import (
     ToolCallStarted,
     ToolsFinished,
 )
-from agentfn.models import Call, Reply, Turn, Usage
+from agentfn.models import ModelResponse, ToolCall, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
 from loop.loop_harness import HELLO, check_transcript, tool_results
 
@@ -75,8 +75,8 @@ def test_who_stops_listening_leaves_nothing_running(player: Any, shop: Any) -> N
 def test_a_result_says_how_it_came_about(player: Any) -> None:
     usage = [Usage(100, 10, 40, 0.5), Usage(200, 20, 0, None)]
     model = ScriptedModel(
-        Reply("Let me see.", (Call("a", "look", '{"at": "x"}'), Call("b", "book", "{}")), usage[0]),
-        Reply("Done.", usage=usage[1]),
+        ModelResponse("Let me see.", (ToolCall("a", "look", '{"at": "x"}'), ToolCall("b", "book", "{}")), usage[0]),
+        ModelResponse("Done.", usage=usage[1]),
     )
     result = player.run(model)
     assert (result.status, str(result), result.finish_reason, result.total_steps) == ("completed", "Done.", "answer", 2)
@@ -97,7 +97,7 @@ def test_a_result_says_how_it_came_about(player: Any) -> None:
 
 
 def test_a_result_can_be_kept_copied_and_sent(player: Any) -> None:
-    result = player.run(ScriptedModel(calls("draw"), Reply("Done.", usage=Usage(1, 2))))
+    result = player.run(ScriptedModel(calls("draw"), ModelResponse("Done.", usage=Usage(1, 2))))
     assert pickle.loads(pickle.dumps(result)) == copy.deepcopy(result) == result
     assert json.loads(json.dumps(result.to_json()))["files"][0]["name"] == "a.svg"
     assert isinstance(result, LoopResult)
@@ -132,7 +132,9 @@ def test_a_long_result_is_cut_and_kept_whole(player: Any, desk: Any) -> None:
 
 def test_half_characters_do_not_get_into_the_transcript(player: Any) -> None:
     model = ScriptedModel(
-        Reply("a\ud83d", (Call("x", "give", '{"text": "\\udcff"}'), Call("y\ud83d", "give", '{"text": "\ud83d"}'))),
+        ModelResponse(
+            "a\ud83d", (ToolCall("x", "give", '{"text": "\\udcff"}'), ToolCall("y\ud83d", "give", '{"text": "\ud83d"}'))
+        ),
         calls("finish", text="done \ud83d"),
     )
     result = player.run(model)
@@ -149,9 +151,11 @@ def test_any_script_comes_through_unharmed(player: Any) -> None:
 
 
 def test_ids_that_a_model_gives_twice_are_told_apart(player: Any, shop: Any) -> None:
-    same = Call("call_1", "look", '{"at": "a"}')
+    same = ToolCall("call_1", "look", '{"at": "a"}')
     model = ScriptedModel(
-        (same, Call("call_1", "look", '{"at": "b"}'), Call("", "look", '{"at": "c"}')), Reply(calls=(same,)), "Done."
+        (same, ToolCall("call_1", "look", '{"at": "b"}'), ToolCall("", "look", '{"at": "c"}')),
+        ModelResponse(tool_calls=(same,)),
+        "Done.",
     )
     result = player.run(model)
     check_transcript(result.transcript)
@@ -161,39 +165,44 @@ def test_ids_that_a_model_gives_twice_are_told_apart(player: Any, shop: Any) -> 
 def test_a_tool_call_is_forced_on_the_first_step_of_a_fresh_talk_and_never_else(player: Any) -> None:
     model = ScriptedModel(calls("look"), "Done.")
     player.play(model, force_first_tool=True)
-    assert [prompt.tool_choice for prompt in model.prompts] == ["required", "auto"]
+    assert [prompt.tool_choice for prompt in model.requests] == ["required", "auto"]
     remembered = (HELLO, Turn("assistant", "Hello."), Turn("user", "again"))
     model = ScriptedModel("Done.")
     player.play(model, *remembered, force_first_tool=True)
-    assert model.prompts[0].tool_choice == "required"
+    assert model.requests[0].tool_choice == "required"
     talk = (HELLO, Turn("assistant", "Hello.", usage=Usage(1, 1)), Turn("user", "again"))
     model = ScriptedModel("Done.")
     player.play(model, *talk, force_first_tool=True)
-    assert model.prompts[0].tool_choice == "auto"
+    assert model.requests[0].tool_choice == "auto"
     model = ScriptedModel("Done.")
     player.play(model)
-    assert model.prompts[0].tool_choice == "auto"
+    assert model.requests[0].tool_choice == "auto"
 
 
 def test_what_a_model_refuses_for_good_ends_the_task_at_once_and_says_why(player: Any) -> None:
     model = ScriptedModel(ModelRequestRejected("model x: no such key"), "Never said.")
     result = player.run(model)
     assert (result.status, result.text, result.finish_reason) == ("failed", "model x: no such key", "model_error")
-    assert len(model.prompts) == 1
+    assert len(model.requests) == 1
 
 
 def test_an_empty_answer_is_asked_for_again_and_remarked_on(player: Any) -> None:
-    model = ScriptedModel(Reply("", usage=Usage(10, 1)), Reply(" \n", usage=Usage(10, 2)), Reply(""), "Never said.")
+    model = ScriptedModel(
+        ModelResponse("", usage=Usage(10, 1)),
+        ModelResponse(" \n", usage=Usage(10, 2)),
+        ModelResponse(""),
+        "Never said.",
+    )
     events = player.play(model)
     assert ["Your reply was empty" in event.text for event in events if isinstance(event, Notice)] == [True] * 2
-    assert model.prompts[1].turns[-1].text.startswith("Your reply was empty")
+    assert model.requests[1].turns[-1].text.startswith("Your reply was empty")
     final = events[-1]
     assert isinstance(final, LoopFinished)
     assert (final.result.status, final.result.finish_reason) == ("failed", "empty_answer")
-    assert (final.result.usage.total, len(final.result.transcript)) == (23, 2)
+    assert (final.result.usage.total_tokens, len(final.result.transcript)) == (23, 2)
 
 
 def test_steps_and_usage_count_from_the_users_last_word(player: Any) -> None:
     before = (HELLO, Turn("assistant", "Hello.", usage=Usage(5, 5)), Turn("user", "again"))
-    result = player.run(ScriptedModel(Reply("Done.", usage=Usage(1, 1))), *before)
+    result = player.run(ScriptedModel(ModelResponse("Done.", usage=Usage(1, 1))), *before)
     assert (result.total_steps, result.usage.total, len(result.transcript)) == (1, 2, 4)

@@ -7,7 +7,7 @@ import pytest
 
 from agentfn import Context, tool
 from agentfn.loop.tool_calls.approval import parse_decision
-from agentfn.models import Call, Reply, Turn
+from agentfn.models import ModelResponse, ToolCall, Turn
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools import ToolRegistry
 from loop.loop_harness import HELLO, check_transcript, tool_results
@@ -51,7 +51,7 @@ def say(text: str) -> Turn:
 def test_a_call_that_needs_approval_is_shown_and_waits(player: Any, till: Till) -> None:
     result = player.run(ScriptedModel(calls("pay", amount=5)), tools=till.tools)
     assert (result.status, result.finish_reason, till.done) == ("input_required", "approval", [])
-    assert result.call == Call("call_1_1", "pay", '{"amount": 5}')
+    assert result.call == ToolCall("call_1_1", "pay", '{"amount": 5}')
     assert "`pay`" in result.text
     assert '"amount": 5' in result.text
 
@@ -81,8 +81,8 @@ def test_the_answer_runs_the_call_changes_it_or_declines_it(
     assert (result.text, till.done) == ("Done.", done)
     (paid,) = tool_results(result)
     assert words in paid
-    check_transcript(model.prompts[0].turns)
-    assert [turn.role for turn in model.prompts[0].turns] == ["user", "assistant", "tool"]
+    check_transcript(model.requests[0].turns)
+    assert [turn.role for turn in model.requests[0].turns] == ["user", "assistant", "tool"]
 
 
 def test_other_calls_of_the_turn_are_run_before_the_user_is_asked(player: Any, till: Till) -> None:
@@ -105,16 +105,19 @@ def test_several_calls_are_asked_for_one_after_the_other(player: Any, till: Till
 
 def test_a_transcript_comes_out_the_same_in_whichever_order_it_was_saved(player: Any, till: Till) -> None:
     """In the table the user's word stands before the result of the call that it was about."""
-    spoken = Turn("assistant", "", (Call("a", "pay", '{"amount": 1}'), Call("b", "look", "{}")))
-    looked, paid = Turn("tool", "seen", call_id="b", name="look"), Turn("tool", "paid", call_id="a", name="pay")
+    spoken = Turn("assistant", "", (ToolCall("a", "pay", '{"amount": 1}'), ToolCall("b", "look", "{}")))
+    looked, paid = (
+        Turn("tool", "seen", tool_call_id="b", tool_name="look"),
+        Turn("tool", "paid", tool_call_id="a", tool_name="pay"),
+    )
     model = ScriptedModel("Done.")
     player.run(model, HELLO, spoken, looked, say("yes"), paid, tools=till.tools)
-    assert [turn.call_id for turn in model.prompts[0].turns] == ["", "", "a", "b"]
+    assert [turn.tool_call_id for turn in model.requests[0].turns] == ["", "", "a", "b"]
     assert till.done == []
 
 
 def test_the_user_is_not_asked_about_a_call_that_could_not_be_run(player: Any, till: Till) -> None:
-    cut = Reply(calls=(Call("", "pay", '{"amount": 1}'),), finish="length")
+    cut = ModelResponse(tool_calls=(ToolCall("", "pay", '{"amount": 1}'),), finish_reason="length")
     model = ScriptedModel(calls("pay", amount="much"), cut, "Done.")
     result = player.run(model, tools=till.tools)
     assert (result.text, till.done) == ("Done.", [])
@@ -129,7 +132,7 @@ def test_a_call_that_was_approved_in_a_run_that_died_is_not_run_again(player: An
 
 
 def test_a_run_that_died_before_the_user_was_asked_asks_him(player: Any, till: Till) -> None:
-    spoken = Turn("assistant", "", (Call("a", "pay", '{"amount": 1}'),))
+    spoken = Turn("assistant", "", (ToolCall("a", "pay", '{"amount": 1}'),))
     assert player.run(ScriptedModel(), HELLO, spoken, tools=till.tools, interrupted=True).finish_reason == "approval"
 
 
@@ -139,7 +142,7 @@ def test_approval_works_for_actions_too(player: Any, till: Till) -> None:
     model = ScriptedModel(json.dumps({"tool": "final_answer", "args": "Done."}))
     result = player.run(model, *waiting.transcript, say("yes"), tools=till.tools, protocol="json")
     assert (result.text, till.done) == ("Done.", ["pay 5 to Ann"])
-    assert "Result of pay:\npaid" in model.prompts[0].turns[-1].text
+    assert "Result of pay:\npaid" in model.requests[0].turns[-1].text
 
 
 @pytest.mark.parametrize(

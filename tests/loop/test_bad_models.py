@@ -12,9 +12,9 @@ from agentfn import Deadline, tool
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.loop import AgentLoop, LoopEvent, LoopLimits, ModelTurn, Notice, TextDelta
 from agentfn.loop.model_retry import RetryPolicy
-from agentfn.models import Call, Prompt, Reply, Turn, Usage
-from agentfn.models.openai_format import messages
-from agentfn.models.providers.litellm_model import load
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn, Usage
+from agentfn.models.openai_format import chat_messages
+from agentfn.models.providers.litellm_model import load_litellm
 from agentfn.testing import ScriptedModel, calls, stream
 from agentfn.tools import ToolRegistry
 from loop.bad_models import (
@@ -60,7 +60,7 @@ def test_a_model_that_says_nothing_is_asked_three_times_and_fails_with_words(
 ) -> None:
     model = ScriptedModel(blank, blank, blank, "Never said.")
     result = player.run(model, protocol=tongue.protocol)
-    assert (result.status, result.finish_reason, len(model.prompts)) == ("failed", "empty_answer", 3)
+    assert (result.status, result.finish_reason, len(model.requests)) == ("failed", "empty_answer", 3)
     assert "empty answer" in result.text
 
 
@@ -74,7 +74,7 @@ def test_a_model_that_says_nothing_now_and_then_loses_nothing(player: Any, shop:
 def test_an_empty_closing_reply_fails_with_words(player: Any, tongue: ProtocolSpeaker, blank: str) -> None:
     model = ScriptedModel(tongue.call("look"), blank, blank, blank, "Never said.")
     result = player.run(model, protocol=tongue.protocol, steps=1)
-    assert (result.status, result.finish_reason, len(model.prompts)) == ("failed", "empty_answer", 4)
+    assert (result.status, result.finish_reason, len(model.requests)) == ("failed", "empty_answer", 4)
     assert "empty answer" in result.text
 
 
@@ -87,7 +87,7 @@ EMPTY_ENDINGS = [
 
 
 @pytest.mark.parametrize("ending", EMPTY_ENDINGS, ids=lambda call: call.name)
-def test_an_end_without_words_is_no_end(player: Any, tongue: ProtocolSpeaker, ending: Call) -> None:
+def test_an_end_without_words_is_no_end(player: Any, tongue: ProtocolSpeaker, ending: ToolCall) -> None:
     model = ScriptedModel(tongue.call(ending.name, ending.arguments), tongue.answer("Done."))
     assert player.run(model, protocol=tongue.protocol).text == "Done."
 
@@ -102,9 +102,9 @@ def test_a_model_that_is_down_without_a_word_is_named_by_its_trouble(player: Any
 
 
 def test_calls_get_ids_of_their_own_whatever_the_model_wrote(player: Any, shop: Any) -> None:
-    def turn(at: str) -> Reply:
-        written = (Call(call_id, "look", f'{{"at": "{at}{n}"}}') for n, call_id in enumerate([*ODD_IDS, *ODD_IDS]))
-        return Reply(calls=tuple(written), finish="tool_calls")
+    def turn(at: str) -> ModelResponse:
+        written = (ToolCall(call_id, "look", f'{{"at": "{at}{n}"}}') for n, call_id in enumerate([*ODD_IDS, *ODD_IDS]))
+        return ModelResponse(tool_calls=tuple(written), finish_reason="tool_calls")
 
     result = player.run(ScriptedModel(turn("a"), turn("b"), "Done."))
     check_transcript(result.transcript)
@@ -198,17 +198,19 @@ def test_a_long_reply_of_broken_json_is_no_standstill(player: Any, text: str) ->
 @pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
 def test_every_provider_takes_the_transcript_of_a_bad_model(player: Any, provider: str) -> None:
     """As litellm puts it to them. OpenAI's own form is checked with every prompt of these tests."""
-    written = [Call(call_id, name, "[1") for call_id, name in zip(ODD_IDS, ODD_NAMES, strict=False)]
+    written = [ToolCall(call_id, name, "[1") for call_id, name in zip(ODD_IDS, ODD_NAMES, strict=False)]
     model = ScriptedModel(
-        Reply(" ", tuple(written)), *(Reply(text, (calls("look"), calls("nothing"))) for text in ODD_TEXTS), "Done."
+        ModelResponse(" ", tuple(written)),
+        *(ModelResponse(text, (calls("look"), calls("nothing"))) for text in ODD_TEXTS),
+        "Done.",
     )
     player.run(model)
-    for prompt in model.prompts:
+    for prompt in model.requests:
         assert request_faults(provider, put_to(provider, prompt)) == []  # type: ignore[arg-type]
 
 
-def put_to(provider: str, prompt: Prompt) -> Any:
-    load()
+def put_to(provider: str, prompt: ModelRequest) -> Any:
+    load_litellm()
     from litellm.llms.anthropic.chat.transformation import AnthropicConfig
     from litellm.llms.bedrock.chat.converse_transformation import AmazonConverseConfig
 
@@ -218,7 +220,7 @@ def put_to(provider: str, prompt: Prompt) -> Any:
         else (AmazonConverseConfig(), "anthropic.claude-3-5-sonnet-20240620-v1:0")
     )
     options = config.map_openai_params({"tools": list(prompt.tools), "max_tokens": 100}, {}, name, True)
-    chat: Any = messages(prompt)
+    chat: Any = chat_messages(prompt)
     return config.transform_request(name, chat, options, {}, {})
 
 
@@ -243,7 +245,7 @@ def test_the_same_call_for_ever_is_remarked_on_and_then_not_run_any_more(
     again = tongue.call("book", '{"seat": 1}')
     model = endless_model(itertools.repeat(again), closing=tongue.answer("As far as I got."))
     result = player.run(model, protocol=tongue.protocol, steps=12)
-    assert (result.status, result.finish_reason, len(model.prompts)) == ("completed", "max_steps", 13)
+    assert (result.status, result.finish_reason, len(model.requests)) == ("completed", "max_steps", 13)
     runs = 6 if tongue.native else 1
     assert shop.done == ["book 1"] * runs
     assert kinds(result) == ["booked 1"] * runs + ["repeated"] * (12 - runs)
@@ -263,34 +265,42 @@ def test_two_calls_in_turns_for_ever_end_at_the_limit_with_one_closing_call(
     model = endless_model(itertools.cycle(pair), closing=tongue.answer("As far as I got."))
     result = player.run(model, protocol=tongue.protocol, steps=7)
     assert (result.text, result.finish_reason, result.partial) == ("As far as I got.", "max_steps", True)
-    assert [is_closing(prompt) for prompt in model.prompts] == [False] * 7 + [True]
-    assert model.prompts[-1].tools == model.prompts[0].tools
-    assert "look" in f"{model.prompts[-1].tools}{model.prompts[-1].system}"
+    assert [is_closing(prompt) for prompt in model.requests] == [False] * 7 + [True]
+    assert model.requests[-1].tools == model.requests[0].tools
+    assert "look" in f"{model.requests[-1].tools}{model.requests[-1].system}"
 
 
 def test_progress_for_ever_ends_at_the_limit(player: Any, tongue: ProtocolSpeaker) -> None:
     again = tongue.call("report_progress", '{"text": "On it."}')
     model = endless_model(itertools.repeat(again), closing=tongue.answer("As far as I got."))
     result = player.run(model, protocol=tongue.protocol, steps=5)
-    assert (result.finish_reason, result.progress, len(model.prompts)) == ("max_steps", ("On it.",) * 5, 6)
+    assert (result.finish_reason, result.progress, len(model.requests)) == ("max_steps", ("On it.",) * 5, 6)
 
 
 # The last word
 
 
-CLOSINGS: dict[str, tuple[str, Reply, str]] = {
-    "a call": ("native", Reply(calls=(calls("book", seat=1),), finish="tool_calls"), ""),
-    "text and a call": ("native", Reply("Paris.", (calls("book", seat=1),), finish="tool_calls"), "Paris."),
-    "a finish": ("native", Reply(calls=(calls("finish", text="Paris."),), finish="tool_calls"), "Paris."),
-    "a finish without text": ("native", Reply(calls=(calls("finish"),), finish="tool_calls"), ""),
-    "an action": ("json", Reply(json_action("book", '{"seat": 1}', "Paris.")), "Paris."),
-    "an answer": ("json", Reply(json_action("final_answer", '"Paris."')), "Paris."),
-    "an empty answer": ("json", Reply(json_action("final_answer", '""', "Paris.")), "Paris."),
-    "a native call to a loop of actions": ("json", Reply("Paris.", (calls("book", seat=1),)), "Paris."),
-    "a native call without a word": ("json", Reply(calls=(calls("book", seat=1),)), ""),
+CLOSINGS: dict[str, tuple[str, ModelResponse, str]] = {
+    "a call": ("native", ModelResponse(tool_calls=(calls("book", seat=1),), finish_reason="tool_calls"), ""),
+    "text and a call": (
+        "native",
+        ModelResponse("Paris.", (calls("book", seat=1),), finish_reason="tool_calls"),
+        "Paris.",
+    ),
+    "a finish": (
+        "native",
+        ModelResponse(tool_calls=(calls("finish", text="Paris."),), finish_reason="tool_calls"),
+        "Paris.",
+    ),
+    "a finish without text": ("native", ModelResponse(tool_calls=(calls("finish"),), finish_reason="tool_calls"), ""),
+    "an action": ("json", ModelResponse(json_action("book", '{"seat": 1}', "Paris.")), "Paris."),
+    "an answer": ("json", ModelResponse(json_action("final_answer", '"Paris."')), "Paris."),
+    "an empty answer": ("json", ModelResponse(json_action("final_answer", '""', "Paris.")), "Paris."),
+    "a native call to a loop of actions": ("json", ModelResponse("Paris.", (calls("book", seat=1),)), "Paris."),
+    "a native call without a word": ("json", ModelResponse(tool_calls=(calls("book", seat=1),)), ""),
     "an answer with files": (
         "json",
-        Reply(json_action("final_answer", '{"text": "Paris.", "files": ["no.svg"]}')),
+        ModelResponse(json_action("final_answer", '{"text": "Paris.", "files": ["no.svg"]}')),
         "Paris.",
     ),
 }
@@ -299,11 +309,11 @@ CLOSINGS: dict[str, tuple[str, Reply, str]] = {
 @pytest.mark.parametrize("how", ["of steps", "of time"])
 @pytest.mark.parametrize(("protocol", "closing", "text"), CLOSINGS.values(), ids=CLOSINGS.keys())
 def test_a_closing_reply_runs_nothing_and_is_the_last(
-    player: Any, shop: Any, protocol: str, closing: Reply, text: str, how: str
+    player: Any, shop: Any, protocol: str, closing: ModelResponse, text: str, how: str
 ) -> None:
     tongue = ProtocolSpeaker(protocol)
     model = endless_model(itertools.repeat(tongue.call("look")), closing=closing)
-    passing = {"deadline": Deadline(at=100.0, clock=lambda: 90.0 if model.prompts else 0.0), "suspends": False}
+    passing = {"deadline": Deadline(at=100.0, clock=lambda: 90.0 if model.requests else 0.0), "suspends": False}
     limit = {"steps": 1} if how == "of steps" else passing
     result = player.run(model, protocol=protocol, **limit)
     reason = "max_steps" if how == "of steps" else "out_of_time"
@@ -318,11 +328,11 @@ def test_a_transcript_that_ends_in_an_answer_is_not_asked_about_again(player: An
     model = ScriptedModel(tongue.answer("Done."), tongue.call("book", '{"seat": 1}'))
     answered = player.run(model, protocol=tongue.protocol)
     again = player.run(model, *answered.transcript, protocol=tongue.protocol)
-    assert (again.status, again.text, len(model.prompts)) == ("completed", "Done.", 1)
+    assert (again.status, again.text, len(model.requests)) == ("completed", "Done.", 1)
 
 
 def test_a_filtered_answer_stays_one_when_it_is_read_again(player: Any) -> None:
-    model = ScriptedModel(Reply("As I was sa", finish="content_filter"))
+    model = ScriptedModel(ModelResponse("As I was sa", finish_reason="content_filter"))
     first = player.run(model)
     again = player.run(model, *first.transcript)
     assert (first.status, again.status, again.finish_reason) == ("failed", "failed", "content_filter")
@@ -341,31 +351,35 @@ def test_words_of_refusal_are_an_answer(player: Any, tongue: ProtocolSpeaker) ->
     model = ScriptedModel(*["I'm sorry, but I can't help with that."] * 3)
     result = player.run(model, protocol=tongue.protocol)
     assert (result.status, result.text) == ("completed", "I'm sorry, but I can't help with that.")
-    assert len(model.prompts) == (1 if tongue.native else 3)
+    assert len(model.requests) == (1 if tongue.native else 3)
 
 
 @pytest.mark.parametrize("text", ["As I was sa", "", " "])
 def test_what_a_content_filter_stopped_failed(player: Any, tongue: ProtocolSpeaker, text: str) -> None:
-    model = ScriptedModel(Reply(text, finish="content_filter"))
+    model = ScriptedModel(ModelResponse(text, finish_reason="content_filter"))
     result = player.run(model, protocol=tongue.protocol)
-    assert (result.status, result.finish_reason, len(model.prompts)) == ("failed", "content_filter", 1)
+    assert (result.status, result.finish_reason, len(model.requests)) == ("failed", "content_filter", 1)
     assert result.text == text if text.strip() else "content filter" in result.text
 
 
 CUTS = [
-    ((Call("", "book", '{"seat": 1'),), [], ["truncated"]),
-    ((Call("", "book", '{"seat": 1}'),), [], ["truncated"]),
-    ((calls("look", at="a"), calls("book", seat=1), Call("", "bo", "")), ["book 1", "look a"], ["saw a", "booked 1"]),
-    ((Call("", "finish", '{"text": "I am'),), [], ["truncated"]),
-    ((Call("", "", ""),), [], ["truncated"]),
+    ((ToolCall("", "book", '{"seat": 1'),), [], ["truncated"]),
+    ((ToolCall("", "book", '{"seat": 1}'),), [], ["truncated"]),
+    (
+        (calls("look", at="a"), calls("book", seat=1), ToolCall("", "bo", "")),
+        ["book 1", "look a"],
+        ["saw a", "booked 1"],
+    ),
+    ((ToolCall("", "finish", '{"text": "I am'),), [], ["truncated"]),
+    ((ToolCall("", "", ""),), [], ["truncated"]),
 ]
 
 
 @pytest.mark.parametrize(("written", "done", "results"), CUTS)
 def test_of_calls_that_were_cut_off_the_whole_ones_are_run(
-    player: Any, shop: Any, written: tuple[Call, ...], done: list[str], results: list[str]
+    player: Any, shop: Any, written: tuple[ToolCall, ...], done: list[str], results: list[str]
 ) -> None:
-    model = ScriptedModel(Reply("So", written, finish="length"), "Done.")
+    model = ScriptedModel(ModelResponse("So", written, finish_reason="length"), "Done.")
     result = player.run(model)
     assert (result.text, sorted(shop.done)) == ("Done.", done)
     assert kinds(result)[: len(results)] == results
@@ -373,13 +387,13 @@ def test_of_calls_that_were_cut_off_the_whole_ones_are_run(
 
 
 def test_half_an_answer_is_partial(player: Any, tongue: ProtocolSpeaker) -> None:
-    model = ScriptedModel(*[Reply("As I was sa", finish="length")] * 3)
+    model = ScriptedModel(*[ModelResponse("As I was sa", finish_reason="length")] * 3)
     result = player.run(model, protocol=tongue.protocol)
     assert (result.text, result.finish_reason, result.partial) == ("As I was sa", "length", True)
 
 
 def test_half_an_action_is_never_done_and_no_answer(player: Any, shop: Any) -> None:
-    half = Reply('{"thought": "Now.", "tool": "book", "args": {"seat": 1', finish="length")
+    half = ModelResponse('{"thought": "Now.", "tool": "book", "args": {"seat": 1', finish_reason="length")
     result = player.run(ScriptedModel(half, half, half), protocol="json")
     assert (shop.done, result.status) == ([], "failed")
     assert '"tool"' not in result.text
@@ -422,13 +436,16 @@ ANSWERS: dict[str, tuple[list[Any], str]] = {
     "stops twice": ([stream("It rains and", AWAY), stream("It ", AWAY), stream("It snows.")], "It snows."),
     "repeats itself": ([stream("It ", "It ", "It rains.")], "It It It rains."),
     "comes out shorter": ([stream("It rains and rains", AWAY), stream("It rains")], "It rains"),
-    "comes out as a call": ([stream("Let me", AWAY), Reply(calls=(calls("finish", text="Done."),))], "Done."),
+    "comes out as a call": (
+        [stream("Let me", AWAY), ModelResponse(tool_calls=(calls("finish", text="Done."),))],
+        "Done.",
+    ),
     "has empty pieces": ([stream("", "It ", "", "rains.", "")], "It rains."),
     "has halves of characters": ([stream("a" + LONE_SURROGATE, "b")], "a?b"),
     "is cut between the halves of one": ([stream("a\ud83d", "\ude00")], "a??"),
     "says nothing": ([stream(""), stream("", ""), stream("Done.")], "Done."),
     "stops before it says anything": ([stream(AWAY), stream("Done.")], "Done."),
-    "says blanks, then a call": ([Reply("  ", (calls("finish", text="Done."),))], "Done."),
+    "says blanks, then a call": ([ModelResponse("  ", (calls("finish", text="Done."),))], "Done."),
 }
 
 
@@ -457,16 +474,16 @@ def test_who_follows_a_stream_has_the_turn_on_his_screen_in_the_end(player: Any,
 
 def test_a_stream_whose_words_are_not_its_reply_is_put_right(player: Any) -> None:
     class Forked(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> Any:
+        async def stream(self, prompt: ModelRequest) -> Any:
             yield "It rains"
-            yield Reply("It snows.")
+            yield ModelResponse("It snows.")
 
     events = player.play(Forked(), stream=True)
     assert screens(events) == [("It snows.", "It snows.")]
 
 
 def test_a_closing_answer_that_came_as_a_call_is_told_to_who_follows(player: Any) -> None:
-    closing = Reply(calls=(calls("finish", text="Paris."),))
+    closing = ModelResponse(tool_calls=(calls("finish", text="Paris."),))
     events = player.play(endless_model(itertools.repeat(calls("look")), closing=closing), stream=True, steps=1)
     assert screens(events) == [("", ""), ("Paris.", "Paris.")]
 
@@ -474,7 +491,7 @@ def test_a_closing_answer_that_came_as_a_call_is_told_to_who_follows(player: Any
 @pytest.mark.parametrize("pieces", [(), ("It ",), ("It ", "rains.")])
 def test_a_stream_that_never_gives_its_reply_is_given_up(player: Any, pieces: tuple[str, ...]) -> None:
     class Endless(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> Any:
+        async def stream(self, prompt: ModelRequest) -> Any:
             for piece in pieces:
                 yield piece
 
@@ -485,7 +502,7 @@ def test_a_stream_that_never_gives_its_reply_is_given_up(player: Any, pieces: tu
 # Lifecycle tools
 
 
-MISUSED: list[tuple[list[Call], str, str]] = [
+MISUSED: list[tuple[list[ToolCall], str, str]] = [
     ([calls("finish", text="One."), calls("finish", text="Two.")], "completed", "One."),
     ([calls("finish", text="One.", files=["none.svg"]), calls("finish", text="Two.")], "completed", "Two."),
     ([calls("ask_user", question="Who?"), calls("finish", text="Two.")], "input_required", "Who?"),
@@ -499,7 +516,7 @@ MISUSED: list[tuple[list[Call], str, str]] = [
 @pytest.mark.parametrize("together", [True, False], ids=["in one turn", "over turns"])
 @pytest.mark.parametrize(("written", "status", "text"), MISUSED)
 def test_the_first_lifecycle_call_that_fits_ends_the_task(
-    player: Any, written: list[Call], status: str, text: str, together: bool
+    player: Any, written: list[ToolCall], status: str, text: str, together: bool
 ) -> None:
     result = player.run(ScriptedModel(tuple(written)) if together else ScriptedModel(*written))
     assert (result.status, result.text) == (status, text)
@@ -513,7 +530,7 @@ def test_a_loop_ends_whatever_its_model_counts(player: Any, tongue: ProtocolSpea
     looks = (tongue.call("look", f'{{"at": "{n}"}}', usage=usage) for n in itertools.count())
     model = endless_model(looks, closing=tongue.answer("As far as I got.", usage=usage))
     result = player.run(model, protocol=tongue.protocol, steps=3)
-    assert (result.finish_reason, result.usage.total) == ("max_steps", 4 * usage.total)
+    assert (result.finish_reason, result.usage.total) == ("max_steps", 4 * usage.total_tokens)
 
 
 # Doors
@@ -528,35 +545,35 @@ class Door:
         self.asked = 0
         self._once = once
 
-    async def ask(self, prompt: Prompt) -> Reply:
+    async def ask(self, prompt: ModelRequest) -> ModelResponse:
         self.asked += 1
         once = self._once[min(self.asked, len(self._once)) - 1]
-        reply: Reply = await once()
+        reply: ModelResponse = await once()
         return reply
 
 
-async def never() -> Reply:
+async def never() -> ModelResponse:
     await asyncio.sleep(3_600)
     raise AssertionError("nobody waits that long")
 
 
-async def broken() -> Reply:
+async def broken() -> ModelResponse:
     raise ZeroDivisionError("a fault of the door's own")
 
 
-async def timed_out() -> Reply:
+async def timed_out() -> ModelResponse:
     raise TimeoutError
 
 
-async def too_late() -> Reply:
+async def too_late() -> ModelResponse:
     try:
         return await never()
     except asyncio.CancelledError:
-        return Reply("Late, but here.")
+        return ModelResponse("Late, but here.")
 
 
-async def fine() -> Reply:
-    return Reply("Done.")
+async def fine() -> ModelResponse:
+    return ModelResponse("Done.")
 
 
 def ask_door(door: Door) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 from agentfn.loop import Notice
 from agentfn.loop.tool_protocols.json_extraction import find_json_objects
-from agentfn.models import Call, Reply, Turn
+from agentfn.models import ModelResponse, ToolCall, Turn
 from agentfn.testing import ScriptedModel, calls
 from loop.loop_harness import HELLO, tool_results
 
@@ -66,15 +66,15 @@ def test_a_reply_without_an_action_is_nudged_and_then_taken_for_the_answer(playe
     result = events[-1].result
     assert (result.status, result.text, result.total_steps) == ("completed", "It is Paris!", 1)
     assert len([event for event in events if isinstance(event, Notice)]) == 2
-    assert [turn.role for turn in model.prompts[-1].turns] == ["user", "assistant", "user", "assistant", "user"]
+    assert [turn.role for turn in model.requests[-1].turns] == ["user", "assistant", "user", "assistant", "user"]
     assert [turn.role for turn in result.transcript] == ["user", "assistant"]
 
 
 def test_a_reply_that_was_cut_off_is_not_run_and_the_model_is_told_why(player: Any, shop: Any) -> None:
-    model = ScriptedModel(Reply('{"tool": "book", "args": {"seat": 1', finish="length"), ANSWER)
+    model = ScriptedModel(ModelResponse('{"tool": "book", "args": {"seat": 1', finish_reason="length"), ANSWER)
     assert player.run(model, protocol="json").text == "Done."
     assert shop.done == []
-    assert "cut off at the output limit" in model.prompts[1].turns[-1].text
+    assert "cut off at the output limit" in model.requests[1].turns[-1].text
 
 
 def test_the_same_action_twice_in_a_row_is_not_run_again(player: Any, shop: Any) -> None:
@@ -108,7 +108,7 @@ def test_a_final_answer_chooses_among_the_files(player: Any) -> None:
 def test_an_empty_final_answer_is_asked_for_again(player: Any) -> None:
     model = ScriptedModel(act("final_answer"), ANSWER)
     assert player.run(model, protocol="json").text == "Done."
-    assert "final answer is empty" in model.prompts[1].turns[-1].text
+    assert "final answer is empty" in model.requests[1].turns[-1].text
 
 
 def test_a_structured_final_answer_is_given_as_json(player: Any) -> None:
@@ -129,7 +129,7 @@ def test_a_closing_reply_may_be_plain_or_an_action(player: Any, reply: str, text
     model = ScriptedModel(act("look", at="x"), reply)
     result = player.run(model, protocol="json", steps=1)
     assert (result.text, result.finish_reason, result.partial) == (text, "max_steps", True)
-    assert "The limit of 1 steps is reached" in model.prompts[-1].turns[-1].text
+    assert "The limit of 1 steps is reached" in model.requests[-1].turns[-1].text
 
 
 def test_a_closing_reply_that_calls_a_tool_is_nudged_and_then_its_thought_is_the_answer(player: Any, shop: Any) -> None:
@@ -141,13 +141,13 @@ def test_a_closing_reply_that_calls_a_tool_is_nudged_and_then_its_thought_is_the
 def test_a_model_is_told_of_its_tools_in_words_and_speaks_in_turns_with_the_user(player: Any) -> None:
     model = ScriptedModel(act("look", "First this.", at="x"), ANSWER)
     player.run(model, HELLO, Turn("user", "And hurry."), protocol="json", force_first_tool=True)
-    first, second = model.prompts
+    first, second = model.requests
     assert first.tools == second.tools == ()
     for name in ("look", "book", "final_answer", "ask_user"):
         assert f"- {name}: " in first.system
     assert "- finish" not in first.system
     assert first.system.startswith("Be brief.")
-    assert [(turn.role, turn.calls) for turn in second.turns] == [("user", ()), ("assistant", ()), ("user", ())]
+    assert [(turn.role, turn.tool_calls) for turn in second.turns] == [("user", ()), ("assistant", ()), ("user", ())]
     assert json.loads(second.turns[1].text) == {"thought": "First this.", "tool": "look", "args": {"at": "x"}}
     assert second.turns[2].text == "Result of look:\nsaw x"
     assert first.schema is not None
@@ -157,7 +157,7 @@ def test_a_model_is_told_of_its_tools_in_words_and_speaks_in_turns_with_the_user
 def test_a_first_tool_can_be_asked_for_in_words(player: Any) -> None:
     model = ScriptedModel(act("look"), ANSWER)
     player.run(model, protocol="json", force_first_tool=True)
-    assert ["Begin with a tool" in prompt.system for prompt in model.prompts] == [True, False]
+    assert ["Begin with a tool" in prompt.system for prompt in model.requests] == [True, False]
 
 
 def test_a_task_may_change_from_one_protocol_to_the_other(player: Any, shop: Any) -> None:
@@ -185,6 +185,6 @@ class Modest(ScriptedModel):
 
 def test_the_protocol_follows_what_the_door_knows_of_its_model_unless_it_is_chosen(player: Any) -> None:
     for able, protocol, in_words in [(True, "auto", False), (False, "auto", True), (False, "native", False)]:
-        model = Modest(Reply(calls=(Call("", "look", "{}"),)), ANSWER, able=able)
+        model = Modest(ModelResponse(tool_calls=(ToolCall("", "look", "{}"),)), ANSWER, able=able)
         player.run(model, protocol=protocol)
-        assert (model.prompts[0].tools == ()) is in_words
+        assert (model.requests[0].tools == ()) is in_words

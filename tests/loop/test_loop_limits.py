@@ -10,15 +10,17 @@ from agentfn import Deadline, tool
 from agentfn.errors import ModelUnavailable
 from agentfn.loop import AgentLoop, LoopLimits, StepStarted
 from agentfn.loop.model_retry import RetryPolicy
-from agentfn.models import Call, Reply, Turn, Usage
+from agentfn.models import ModelResponse, ToolCall, Turn, Usage
 from agentfn.testing import ScriptedModel, calls, pause
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
 from loop.loop_harness import HELLO, check_transcript, tool_results
 
 
-def look(number: int, **usage: Any) -> Reply:
-    return Reply("", (Call("", "look", f'{{"at": "{number}"}}'),), Usage(**usage), finish="tool_calls")
+def look(number: int, **usage: Any) -> ModelResponse:
+    return ModelResponse(
+        "", (ToolCall("", "look", f'{{"at": "{number}"}}'),), Usage(**usage), finish_reason="tool_calls"
+    )
 
 
 def run(model: Any, tools: ToolRegistry, limits: LoopLimits, *turns: Turn, **rest: Any) -> Any:
@@ -40,20 +42,20 @@ MET: dict[str, tuple[LoopLimits, dict[str, Any], str]] = {
 def test_a_limit_ends_in_one_closing_call_with_the_tools_declared_and_off(shop: Any, reason: str) -> None:
     limits, usage, words = MET[reason]
     model = ScriptedModel(
-        *(look(number, **usage) for number in range(3)), Reply("As far as I got: 3.", usage=Usage(**usage))
+        *(look(number, **usage) for number in range(3)), ModelResponse("As far as I got: 3.", usage=Usage(**usage))
     )
     result = run(model, shop.tools, limits)
     assert (result.status, result.text, result.finish_reason) == ("completed", "As far as I got: 3.", reason)
     assert result.partial
     assert len(shop.done) == 3
-    assert [prompt.tool_choice for prompt in model.prompts] == ["auto"] * 3 + ["none"]
-    assert model.prompts[-1].tools == model.prompts[0].tools != ()
-    assert words in model.prompts[-1].turns[-1].text
+    assert [prompt.tool_choice for prompt in model.requests] == ["auto"] * 3 + ["none"]
+    assert model.requests[-1].tools == model.requests[0].tools != ()
+    assert words in model.requests[-1].turns[-1].text
     assert "closing" not in [turn.text for turn in result.transcript]
 
 
 def test_limits_of_tokens_and_money_count_what_earlier_runs_spent(shop: Any) -> None:
-    spent = Turn("assistant", "", (Call("a", "look", "{}"),), usage=Usage(5_000, 10))
+    spent = Turn("assistant", "", (ToolCall("a", "look", "{}"),), usage=Usage(5_000, 10))
     model = ScriptedModel("Done.")
     result = run(
         model,
@@ -61,13 +63,13 @@ def test_limits_of_tokens_and_money_count_what_earlier_runs_spent(shop: Any) -> 
         LoopLimits(max_total_tokens=5_000),
         HELLO,
         spent,
-        Turn("tool", "seen", call_id="a", name="look"),
+        Turn("tool", "seen", tool_call_id="a", tool_name="look"),
     )
-    assert (result.finish_reason, len(model.prompts)) == ("max_tokens", 1)
+    assert (result.finish_reason, len(model.requests)) == ("max_tokens", 1)
 
 
 def test_nudges_are_paid_for_too(shop: Any) -> None:
-    model = ScriptedModel(Reply("", usage=Usage(600, 0)), look(1, prompt=600), "Done.")
+    model = ScriptedModel(ModelResponse("", usage=Usage(600, 0)), look(1, prompt=600), "Done.")
     assert run(model, shop.tools, LoopLimits(max_total_tokens=1_200)).finish_reason == "max_tokens"
 
 
@@ -79,7 +81,7 @@ def test_a_loop_that_no_other_run_goes_on_with_answers_before_its_time_is_over(s
     assert time.monotonic() - started < 8.0
     assert "out_of_time" in tool_results(result)[0]
     check_transcript(result.transcript)
-    assert "The end of the time is reached" in model.prompts[-1].turns[-1].text
+    assert "The end of the time is reached" in model.requests[-1].turns[-1].text
 
 
 def test_a_model_that_does_not_answer_in_the_last_moments_leaves_words_behind(shop: Any) -> None:
@@ -110,14 +112,14 @@ def test_retries_have_one_budget_for_the_whole_loop_which_good_calls_refill(play
 def test_no_retry_is_made_where_none_is_allowed() -> None:
     model = ScriptedModel(ModelUnavailable("down"), "Done.")
     result = run(model, ToolRegistry(), LoopLimits(retry_policy=RetryPolicy(max_retries=0)))
-    assert (result.status, len(model.prompts)) == ("failed", 1)
+    assert (result.status, len(model.requests)) == ("failed", 1)
 
 
 def test_an_output_over_the_limit_can_be_read_on_in(shop: Any) -> None:
     long = "".join(f"{number:06d} " for number in range(100))
     model = ScriptedModel(calls("give", text=long), calls("read_more", file="output-call_1_1.txt", offset=200), "Done.")
     result = run(model, shop.tools, LoopLimits(tools=ToolLimits(max_output_chars=200)))
-    assert ["read_more" in str(prompt.tools) for prompt in model.prompts] == [False, True, True]
+    assert ["read_more" in str(prompt.tools) for prompt in model.requests] == [False, True, True]
     assert "read_more goes on with from offset 200" in tool_results(result)[0]
     assert long[200:220] in tool_results(result)[1]
 

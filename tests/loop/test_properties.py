@@ -21,9 +21,9 @@ from agentfn import Context, Deadline, tool
 from agentfn.errors import ContextWindowExceeded, ModelRequestRejected, ModelUnavailable
 from agentfn.loop import LoopEvent, LoopFinished, LoopLimits, LoopResult, LoopStatus, ModelTurn, TextDelta
 from agentfn.loop.transcript import order_turns, pending_calls
-from agentfn.models import Call, Reply, Turn, Usage
+from agentfn.models import ModelResponse, ToolCall, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
-from agentfn.testing.scripted_model import Answer
+from agentfn.testing.scripted_model import ScriptedAnswer
 from agentfn.tools import ToolRegistry
 from agentfn.tools.execution import ToolLimits
 from loop.bad_models import ODD_ARGUMENTS, ODD_IDS, ODD_NAMES, ODD_TEXTS, endless_model, json_action
@@ -63,7 +63,7 @@ VERDICTS = ["yes", "no", "Why?", '{"seat": 3}', '{"seat": "x"}', '{"approved": t
 WORDS = ["", " ", "Done.", "I see.", *ODD_TEXTS]
 
 odd_calls = st.builds(
-    Call,
+    ToolCall,
     st.sampled_from(ODD_IDS),
     st.sampled_from([*ODD_NAMES, "", "look", "book", "pay", "finish", "ask_user"]),
     st.sampled_from(ODD_ARGUMENTS),
@@ -71,11 +71,11 @@ odd_calls = st.builds(
 any_calls = st.sampled_from(GOOD * 3 + ASKING + LIFECYCLE) | odd_calls
 usages = st.sampled_from([Usage(), Usage(10, 1), Usage(10, 1, 5, 0.1)])
 finishes = st.sampled_from(["stop", "stop", "tool_calls", "length", "content_filter"])
-native_replies: st.SearchStrategy[Answer] = st.builds(
-    Reply, st.sampled_from(WORDS), st.lists(any_calls, max_size=4).map(tuple), usages, finishes
+native_replies: st.SearchStrategy[ScriptedAnswer] = st.builds(
+    ModelResponse, st.sampled_from(WORDS), st.lists(any_calls, max_size=4).map(tuple), usages, finishes
 )
-actions: st.SearchStrategy[Answer] = st.builds(
-    lambda call, before, thought, usage, finish: Reply(
+actions: st.SearchStrategy[ScriptedAnswer] = st.builds(
+    lambda call, before, thought, usage, finish: ModelResponse(
         before + json_action(call.name, call.arguments, thought), (), usage, finish
     ),
     any_calls,
@@ -84,10 +84,13 @@ actions: st.SearchStrategy[Answer] = st.builds(
     usages,
     finishes,
 )
-finals: st.SearchStrategy[Answer] = st.sampled_from(
-    [Reply(json_action("final_answer", args)) for args in ('{"text": "Done."}', '"Done."', '{"text": "\\ud83d"}', "{}")]
+finals: st.SearchStrategy[ScriptedAnswer] = st.sampled_from(
+    [
+        ModelResponse(json_action("final_answer", args))
+        for args in ('{"text": "Done."}', '"Done."', '{"text": "\\ud83d"}', "{}")
+    ]
 )
-failures: st.SearchStrategy[Answer] = st.sampled_from(AWAY)
+failures: st.SearchStrategy[ScriptedAnswer] = st.sampled_from(AWAY)
 
 
 class Bench(TracingTools):
@@ -117,7 +120,7 @@ class Story:
     After so many `questions` the time of a run is over, but for what is kept for a closing call.
     """
 
-    script: tuple[Answer, ...]
+    script: tuple[ScriptedAnswer, ...]
     verdicts: tuple[str, ...]
     protocol: str
     stream: bool
@@ -185,9 +188,9 @@ class Play:
         return events
 
     def deadline(self) -> Deadline:
-        over = self.model.played + self.story.questions
+        over = self.model.played_count + self.story.questions
         late = 99.5 if self.story.suspends else 85.0
-        return Deadline(100.0, lambda: late if self.model.played >= over else 0.0)
+        return Deadline(100.0, lambda: late if self.model.played_count >= over else 0.0)
 
     async def to_the_end(self, turns: Sequence[Turn], *, interrupted: bool = False) -> LoopResult:
         """Runs until nothing is left that would go on, or that the user would say."""
@@ -214,8 +217,8 @@ class Play:
         told = order_turns([*turns, *(turn for event in events for turn in event.turns)])
         assert list(final.result.transcript) == told
         check_texts(events)
-        while self.model.prompts:
-            prompt = self.model.prompts.pop()
+        while self.model.requests:
+            prompt = self.model.requests.pop()
             check_request(prompt)
             if self.story.protocol == "json":  # templates of local models want it so
                 assert all(one.role != other.role for one, other in itertools.pairwise(prompt.turns))
@@ -240,7 +243,7 @@ def without_verdicts(turns: Sequence[Turn], waiting: int) -> list[Turn]:
     """The transcript as the model is shown it; a last turn of which calls wait is left out."""
     spoken = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
     whole = turns[: spoken[-1]] if waiting else turns
-    return [turn for turn in whole if turn.role != "user" or not turn.call_id]
+    return [turn for turn in whole if turn.role != "user" or not turn.tool_call_id]
 
 
 def check_texts(events: Iterable[LoopEvent]) -> None:

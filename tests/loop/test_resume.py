@@ -12,31 +12,31 @@ from hypothesis import strategies as st
 from agentfn import Context, tool
 from agentfn.loop import LoopResult
 from agentfn.loop.transcript import pending_calls
-from agentfn.models import Call, Prompt, Reply, Turn, Usage
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn, Usage
 from agentfn.testing import ScriptedModel, calls
-from agentfn.testing.scripted_model import Answer
+from agentfn.testing.scripted_model import ScriptedAnswer
 from agentfn.tools import ToolRegistry
 from loop.loop_harness import HELLO, LoopHarness, MemoryWorkspace, TracingTools, check_transcript, tool_results
 
 LOOKS = [calls("look", at=place) for place in ("a", "b")]
 BOOKS = [calls("book", seat=seat) for seat in (1, 2)]
-ODD = [calls("nothing"), Call("", "book", "{"), calls("report_progress", text="p"), calls("finish", text=7)]
-ENDS: list[Answer] = ["Done.", calls("finish", text="Done."), (BOOKS[0], calls("ask_user", question="Q?"), LOOKS[0])]
+ODD = [calls("nothing"), ToolCall("", "book", "{"), calls("report_progress", text="p"), calls("finish", text=7)]
+ENDS: list[ScriptedAnswer] = ["Done.", calls("finish", text="Done."), (BOOKS[0], calls("ask_user", question="Q?"), LOOKS[0])]
 
 STEP = st.lists(st.sampled_from(LOOKS + BOOKS + ODD), min_size=1, max_size=4).map(tuple)
 SCRIPT = st.tuples(st.lists(STEP, max_size=5), st.sampled_from(ENDS))
 
 
-def model_of(script: tuple[list[Any], Answer]) -> ScriptedModel:
+def model_of(script: tuple[list[Any], ScriptedAnswer]) -> ScriptedModel:
     """The line is found by the transcript alone, so that a model in another process would say the same."""
-    lines: list[Answer] = [*(Reply("", step, Usage(3, 1)) for step in script[0]), script[1]]
+    lines: list[ScriptedAnswer] = [*(ModelResponse("", step, Usage(3, 1)) for step in script[0]), script[1]]
 
-    def answer(prompt: Prompt) -> Answer:
+    def answer(prompt: ModelRequest) -> ScriptedAnswer:
         if prompt.tool_choice == "none":
             return "All I have."
         return lines[sum(turn.role == "assistant" for turn in prompt.turns)]
 
-    return ScriptedModel.by_turn(answer)
+    return ScriptedModel.from_function(answer)
 
 
 def play(
@@ -46,12 +46,12 @@ def play(
     shop, model = TracingTools(), model_of(script)
     player = LoopHarness(MemoryWorkspace(Path()), shop)
     result = player.run(model, *turns, interrupted=interrupted, steps=steps, repeats=3)
-    return result, Counter(shop.effects), len(model.prompts)
+    return result, Counter(shop.effects), len(model.requests)
 
 
-def effects(calls_made: Sequence[Call], results: Sequence[Turn]) -> Counter[str]:
+def effects(calls_made: Sequence[ToolCall], results: Sequence[Turn]) -> Counter[str]:
     """What those calls did whose results say that they were made."""
-    texts = {turn.call_id: turn.text for turn in results}
+    texts = {turn.tool_call_id: turn.text for turn in results}
     done = [texts[call.id].splitlines()[0] for call in calls_made if call.id in texts]
     return Counter(
         text.replace("saw", "look").replace("booked", "book") for text in done if text.startswith(("saw", "booked"))
@@ -66,14 +66,14 @@ def stops(draw: st.DrawFn) -> tuple[Any, int, tuple[Turn, ...], LoopResult]:
     """
     script, steps = draw(SCRIPT), draw(st.integers(1, 6))
     whole, _, _ = play(script, (HELLO,), steps)
-    spoken = [place for place, turn in enumerate(whole.transcript) if turn.role == "assistant" and turn.calls]
+    spoken = [place for place, turn in enumerate(whole.transcript) if turn.role == "assistant" and turn.tool_calls]
     if whole.finish_reason in ("finish", "ask_user"):
         spoken.pop()
     if not spoken:
         return script, steps, (HELLO,), whole
     place = draw(st.sampled_from(spoken))
     turn = whole.transcript[place]
-    results = whole.transcript[place + 1 : place + 1 + len(turn.calls)]
+    results = whole.transcript[place + 1 : place + 1 + len(turn.tool_calls)]
     kept = draw(st.permutations(results))[: draw(st.integers(0, len(results)))]
     return script, steps, (*whole.transcript[: place + 1], *kept), whole
 
@@ -113,10 +113,10 @@ def test_after_a_death_what_may_have_taken_effect_is_not_done_again(stop: Any) -
 
 
 def _texts(turns: Sequence[Turn]) -> dict[str, str]:
-    return {turn.call_id: turn.text for turn in turns if turn.role == "tool"}
+    return {turn.tool_call_id: turn.text for turn in turns if turn.role == "tool"}
 
 
-SPOKEN = Turn("assistant", calls=(Call("a", "book", '{"seat": 1}'), Call("b", "look", '{"at": "x"}')))
+SPOKEN = Turn("assistant", tool_calls=(ToolCall("a", "book", '{"seat": 1}'), ToolCall("b", "look", '{"at": "x"}')))
 
 
 def test_a_dead_runs_calls_are_made_again_only_where_that_does_no_harm(player: Any, shop: Any) -> None:
@@ -128,7 +128,11 @@ def test_a_dead_runs_calls_are_made_again_only_where_that_does_no_harm(player: A
 
 
 def test_a_run_that_died_while_it_waited_for_the_model_left_nothing_in_doubt(player: Any, shop: Any) -> None:
-    saved = (HELLO, Turn("assistant", calls=SPOKEN.calls[1:]), Turn("tool", "saw x", call_id="b", name="look"))
+    saved = (
+        HELLO,
+        Turn("assistant", tool_calls=SPOKEN.tool_calls[1:]),
+        Turn("tool", "saw x", tool_call_id="b", tool_name="look"),
+    )
     for turns in (saved, (HELLO,)):
         result = player.run(ScriptedModel(calls("book", seat=1), "Done."), *turns, interrupted=True)
         assert tool_results(result)[-1] == "booked 1"
@@ -143,8 +147,8 @@ def test_a_run_that_let_go_in_time_left_nothing_in_doubt(player: Any, shop: Any)
 
 def test_a_cut_turn_is_remembered_as_such_whatever_was_answered_before(player: Any, shop: Any) -> None:
     """The call that was cut off is the turn's last one, not the last one left."""
-    cut = Turn("assistant", calls=(*SPOKEN.calls, Call("c", "look", '{"at": "y"}')), cut=True)
-    refused = Turn("tool", '{"error": "cut", "error_type": "truncated"}', call_id="c", name="look")
+    cut = Turn("assistant", tool_calls=(*SPOKEN.tool_calls, ToolCall("c", "look", '{"at": "y"}')), truncated=True)
+    refused = Turn("tool", '{"error": "cut", "error_type": "truncated"}', tool_call_id="c", tool_name="look")
     result = player.run(ScriptedModel("Done."), HELLO, cut, refused)
     assert tool_results(result) == ["booked 1", "saw x", refused.text]
 
@@ -162,7 +166,7 @@ def test_a_call_has_the_same_key_in_every_run(player: Any) -> None:
         """Tells its key."""
         return context.idempotency_key
 
-    spoken = Turn("assistant", calls=(Call("a", "key", "{}"), Call("b", "key", "{}")))
+    spoken = Turn("assistant", tool_calls=(ToolCall("a", "key", "{}"), ToolCall("b", "key", "{}")))
     keys = [
         tool_results(player.run(ScriptedModel("Done."), HELLO, spoken, tools=ToolRegistry([key]))) for _ in range(2)
     ]

@@ -9,7 +9,7 @@ import pytest
 from agentfn.errors import ModelUnavailable
 from agentfn.loop import LoopEvent, LoopFinished, ModelTurn, Notice, TextDelta
 from agentfn.loop.agent_loop import AgentLoop
-from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.testing import ScriptedModel, calls, stream
 
 BROKEN = ModelUnavailable("the stream broke off", retry_after=0.0)
@@ -61,7 +61,7 @@ def test_a_stream_that_breaks_is_begun_again_and_tells_nothing_twice(
 
 
 def test_text_and_calls_come_together(player: Any, shop: Any) -> None:
-    reply = Reply("Let me look.", (Call("a", "look", '{"at": "x"}'),), finish="tool_calls")
+    reply = ModelResponse("Let me look.", (ToolCall("a", "look", '{"at": "x"}'),), finish_reason="tool_calls")
     events = player.play(ScriptedModel(reply, "Done."), stream=True)
     assert "".join(event.text for event in events if isinstance(event, TextDelta) and event.step == 1) == "Let me look."
     assert shop.done == ["look x"]
@@ -76,9 +76,9 @@ def test_actions_in_plain_text_are_not_shown(player: Any) -> None:
 
 def test_a_stream_that_ends_without_a_reply_is_asked_for_again(player: Any) -> None:
     class Forgetful(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> Any:
+        async def stream(self, prompt: ModelRequest) -> Any:
             async for piece in super().stream(prompt):
-                if len(self.prompts) > 1 or not isinstance(piece, Reply):
+                if len(self.requests) > 1 or not isinstance(piece, ModelResponse):
                     yield piece
 
     events = player.play(Forgetful("It rains.", "It rains."), stream=True)
@@ -87,7 +87,7 @@ def test_a_stream_that_ends_without_a_reply_is_asked_for_again(player: Any) -> N
 
 def test_a_stream_that_stops_is_given_up_when_its_time_is_over(player: Any) -> None:
     class Silent(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> Any:
+        async def stream(self, prompt: ModelRequest) -> Any:
             yield "It "
             await asyncio.sleep(60)
 
@@ -99,7 +99,7 @@ def test_who_stops_listening_closes_the_stream(player: Any) -> None:
     closed = []
 
     class Watched(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> Any:
+        async def stream(self, prompt: ModelRequest) -> Any:
             try:
                 yield "It "
                 await asyncio.sleep(60)
@@ -118,7 +118,7 @@ def test_who_stops_listening_closes_the_stream(player: Any) -> None:
 
 
 def test_each_step_has_a_text_of_its_own(player: Any) -> None:
-    first = Reply("One.", (Call("a", "look", "{}"),), finish="tool_calls")
+    first = ModelResponse("One.", (ToolCall("a", "look", "{}"),), finish_reason="tool_calls")
     events = player.play(ScriptedModel(first, stream("Tw", "o.")), stream=True)
     assert [(event.step, event.offset) for event in events if isinstance(event, TextDelta)] == [(1, 0), (2, 0), (2, 2)]
 

@@ -10,7 +10,7 @@ import pytest
 from agentfn import tool
 from agentfn.errors import ModelUnavailable
 from agentfn.loop import Notice
-from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.testing import ScriptedModel, calls, pause
 from agentfn.tools import ToolRegistry
 from loop.loop_harness import HELLO, tool_results
@@ -55,7 +55,7 @@ def test_retries_have_an_end_and_the_last_word_is_the_reason(player: Any, pauses
     events = player.play(model, retries=2)
     result = events[-1].result
     assert (result.status, result.text, result.finish_reason) == ("failed", "away 2", "model_error")
-    assert (len(model.prompts), len(pauses), len(notices(events))) == (3, 2, 2)
+    assert (len(model.requests), len(pauses), len(notices(events))) == (3, 2, 2)
 
 
 def test_a_pause_that_does_not_fit_is_left_to_the_next_run(player: Any) -> None:
@@ -66,7 +66,7 @@ def test_a_pause_that_does_not_fit_is_left_to_the_next_run(player: Any) -> None:
 
 
 def test_a_run_that_has_no_time_left_still_says_when_the_provider_wants_to_be_asked(player: Any) -> None:
-    async def late(prompt: Prompt) -> Any:
+    async def late(prompt: ModelRequest) -> Any:
         await asyncio.sleep(0.4)
         raise ModelUnavailable("limit", 40)
 
@@ -83,7 +83,7 @@ def test_what_was_remarked_before_a_run_stopped_is_not_lost(player: Any, pauses:
 def test_a_question_that_there_is_no_time_for_is_not_asked(player: Any) -> None:
     model = ScriptedModel("Never said.")
     result = player.run(model, seconds=0.9)
-    assert (result.status, result.resume_in, model.prompts) == ("suspended", 0.0, [])
+    assert (result.status, result.resume_in, model.requests) == ("suspended", 0.0, [])
     assert result.transcript == (HELLO,)
 
 
@@ -93,16 +93,16 @@ def test_a_model_gets_no_more_time_than_is_left(player: Any) -> None:
     result = player.run(model, seconds=1.1)
     assert result.status == "suspended"
     assert time.monotonic() - started < 1.6
-    assert 1.0 <= model.prompts[0].timeout <= 1.1
+    assert 1.0 <= model.requests[0].timeout <= 1.1
 
 
 def test_a_door_that_keeps_no_time_is_kept_to_it(player: Any) -> None:
     class Slow:
         name = "slow"
 
-        async def ask(self, prompt: Prompt) -> Reply:
+        async def ask(self, prompt: ModelRequest) -> ModelResponse:
             await asyncio.sleep(30)
-            return Reply("Never said.")
+            return ModelResponse("Never said.")
 
     started = time.monotonic()
     assert player.run(Slow(), seconds=1.1).status == "suspended"
@@ -110,7 +110,10 @@ def test_a_door_that_keeps_no_time_is_kept_to_it(player: Any) -> None:
 
 
 def test_a_call_is_not_started_in_the_last_moments(player: Any, shop: Any) -> None:
-    turns = (HELLO, Turn("assistant", calls=(Call("a", "book", '{"seat": 1}'), Call("b", "look", '{"at": "x"}'))))
+    turns = (
+        HELLO,
+        Turn("assistant", tool_calls=(ToolCall("a", "book", '{"seat": 1}'), ToolCall("b", "look", '{"at": "x"}'))),
+    )
     result = player.run(ScriptedModel(), *turns, seconds=2.0)
     assert shop.done == ["look x"]  # no effect, so a second is enough for it; a booking gets three
     assert (result.status, tool_results(result)) == ("suspended", ["saw x"])

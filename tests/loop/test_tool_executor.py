@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentfn.loop import ToolsFinished
-from agentfn.models import Call, Reply
+from agentfn.models import ModelResponse, ToolCall
 from agentfn.testing import ScriptedModel, calls
 from agentfn.tools.execution import ConcurrencyLimiter
 from loop.loop_harness import tool_results
@@ -22,7 +22,7 @@ def batches(events: Any) -> list[list[str]]:
     ]
 
 
-def naps(**seconds: float) -> tuple[Call, ...]:
+def naps(**seconds: float) -> tuple[ToolCall, ...]:
     return tuple(calls("nap", seconds=length, name=name) for name, length in seconds.items())
 
 
@@ -67,8 +67,8 @@ def test_one_failure_loses_no_other_result(player: Any) -> None:
     broken = (
         calls("look", at="x"),
         calls("nothing"),
-        Call("", "book", "{"),
-        Call("", "", ""),
+        ToolCall("", "book", "{"),
+        ToolCall("", "", ""),
         calls("nap", seconds="x"),
         calls("book", seat=1),
     )
@@ -89,16 +89,16 @@ CUT = [
 
 @pytest.mark.parametrize(("written", "results"), CUT)
 def test_of_a_turn_that_was_cut_off_the_last_call_is_not_made_and_the_others_are(
-    player: Any, written: tuple[Call, ...], results: list[str]
+    player: Any, written: tuple[ToolCall, ...], results: list[str]
 ) -> None:
-    result = player.run(ScriptedModel(Reply(calls=written, finish="length"), "Done."))
+    result = player.run(ScriptedModel(ModelResponse(tool_calls=written, finish_reason="length"), "Done."))
     assert (result.status, result.text) == ("completed", "Done.")
     assert [
         json.loads(text)["error_type"] if text.startswith("{") else text for text in tool_results(result)
     ] == results
 
 
-MIXES: list[tuple[tuple[Call, ...], str, list[str], list[str]]] = [
+MIXES: list[tuple[tuple[ToolCall, ...], str, list[str], list[str]]] = [
     ((calls("finish", text="F"),), "completed", [], ["Done."]),
     (
         (calls("book", seat=1), calls("finish", text="F"), calls("look")),
@@ -128,7 +128,7 @@ MIXES: list[tuple[tuple[Call, ...], str, list[str], list[str]]] = [
 
 @pytest.mark.parametrize(("written", "status", "progress", "results"), MIXES)
 def test_lifecycle_calls_run_first_and_in_order_and_the_first_end_is_the_end(
-    player: Any, shop: Any, written: tuple[Call, ...], status: str, progress: list[str], results: list[str]
+    player: Any, shop: Any, written: tuple[ToolCall, ...], status: str, progress: list[str], results: list[str]
 ) -> None:
     model = ScriptedModel(written)
     result = player.run(model)

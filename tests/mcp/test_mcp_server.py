@@ -21,7 +21,7 @@ import requests
 from agentfn import Agent, Context, File, InputFile, Output, Toolkit, tool
 from agentfn.bootstrap import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from agentfn.tools import TaskSuspended
 from conftest import SideEffects
 from support.raw_http_server import RawHttpServer, Write, http_response
@@ -236,7 +236,7 @@ def test_a_client_is_welcomed_with_what_the_toolkits_say_and_not_with_the_system
     assert result["instructions"] == "Weigh first."
     assert post(stage, {"jsonrpc": "2.0", "method": "notifications/initialized"})["statusCode"] == 202
     assert ask(stage, "ping")["result"] == {}
-    assert not stage.calls
+    assert not stage.aws_calls
 
 
 @both
@@ -272,8 +272,8 @@ def test_words_come_as_words_and_the_call_leaves_nothing_behind(
     assert result["content"] == [{"type": "text", "text": "Seat 4 is booked."}]
     assert "structuredContent" not in result
     assert ledger.entries == ["book 4"]
-    assert not stage.calls
-    assert stage.items() == []
+    assert not stage.aws_calls
+    assert stage.table_items() == []
 
 
 ODD = [
@@ -335,7 +335,7 @@ def test_a_file_that_lies_elsewhere_is_handed_on_by_its_address(stage: Stage) ->
         "uri": "https://films.example.com/a.mp4",
         "mimeType": "video/mp4",
     }
-    assert not stage.calls
+    assert not stage.aws_calls
 
 
 def test_of_a_text_that_is_too_long_the_whole_is_behind_a_link(play: Any) -> None:
@@ -464,7 +464,7 @@ def test_the_door_is_where_the_agent_is_however_the_gateway_is_set_up(play: Any,
     stage = play(base_path="/agents/clerk")
     body, headers = request_of("ping", None, HANDSHAKE)
     for sent in (json.dumps(body), json.dumps(body).encode()):
-        event = make("POST", path, sent, {**JSON, **headers, **headers_of("alice")}, domain="api.example.com")
+        event = make("POST", path, sent, {**JSON, **headers, **auth_headers("alice")}, domain="api.example.com")
         told = stage.handler(event, LocalLambdaContext(30))
         assert told["statusCode"] == 200
         assert json.loads(told["body"])["result"] == {}
@@ -480,7 +480,7 @@ def test_a_call_has_its_tool_s_time_and_never_more_than_the_front_door_gives(pla
 
 def test_a_call_that_has_no_time_left_is_not_begun(stage: Stage, ledger: SideEffects) -> None:
     body, headers = request_of("tools/call", {"name": "book", "arguments": {"seat": 1}}, HANDSHAKE)
-    event = rest_event("POST", "/mcp", json.dumps(body), {**JSON, **headers, **headers_of("alice")})
+    event = rest_event("POST", "/mcp", json.dumps(body), {**JSON, **headers, **auth_headers("alice")})
     context = LocalLambdaContext(4)  # of which two are kept back
     result = json.loads(stage.handler(event, context)["body"])["result"]
     assert mistake(result)["error_type"] == "out_of_time"

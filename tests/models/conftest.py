@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentfn.models import Prompt, Reply
-from agentfn.models.providers.litellm_model import load
+from agentfn.models import ModelRequest, ModelResponse
+from agentfn.models.providers.litellm_model import load_litellm
 from provider_stubs.clients import (
     AWS_ENVIRONMENT,
     MODEL_CLASSES,
@@ -36,14 +36,14 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     """One loop for all tests, as a process has one for all its invocations. What the first question of each dialect
     costs once is paid here, before anything is timed.
     """
-    load()
+    load_litellm()
     loop = asyncio.new_event_loop()
     with pytest.MonkeyPatch.context() as patch, StubProvider(*[says("warm")] * 2 * len(MODEL_CLASSES)) as provider:
         for name, value in AWS_ENVIRONMENT.items():
             patch.setenv(name, value)
         for way, dialect in MODEL_CLASSES:
             model = make_model(dialect, provider, way=way)
-            loop.run_until_complete(model.ask(hello_request()))
+            loop.run_until_complete(model.generate(hello_request()))
             loop.run_until_complete(_told(model, hello_request()))
     yield loop
     loop.run_until_complete(close_connections())
@@ -88,11 +88,11 @@ def ask(request: pytest.FixtureRequest, model: AnyModel, loop: asyncio.AbstractE
     """Asks in both ways, which come to the same."""
     if request.param == "streamed":
         return lambda prompt: telling(model, prompt)[1]
-    return lambda prompt: loop.run_until_complete(model.ask(prompt))
+    return lambda prompt: loop.run_until_complete(model.generate(prompt))
 
 
-async def _told(model: AnyModel, prompt: Prompt) -> tuple[list[str], Reply]:
+async def _told(model: AnyModel, prompt: ModelRequest) -> tuple[list[str], ModelResponse]:
     async with aclosing(model.stream(prompt)) as items:
         *texts, reply = [item async for item in items]
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ModelResponse)
     return [text for text in texts if isinstance(text, str)], reply

@@ -8,7 +8,7 @@ from email.utils import format_datetime
 import pytest
 
 from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
-from agentfn.models.providers.litellm_model import LitellmModel, load
+from agentfn.models.providers.litellm_model import LiteLLMModel, load_litellm
 from provider_stubs.clients import (
     API_KEY,
     LOOK_TOOL,
@@ -70,7 +70,7 @@ def test_an_address_where_nobody_listens_is_trouble_that_may_pass(
         model = make_model(dialect, gone, way=way)
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
 
 
 @pytest.mark.parametrize("shape", [{}, {"choices": []}, {"content": None}], ids=str)
@@ -231,17 +231,17 @@ def test_an_option_that_was_not_forced_is_not_asked_twice(provider: StubProvider
 @pytest.mark.parametrize("name", ["gpt", "nobody/gpt"])
 def test_a_model_of_no_provider_is_told_how_a_name_reads(name: str, loop: asyncio.AbstractEventLoop) -> None:
     with pytest.raises(ModelRequestRejected, match="AGENT_MODEL must read provider/model") as caught:
-        loop.run_until_complete(LitellmModel(name).ask(hello_request()))
+        loop.run_until_complete(LiteLLMModel(name).generate(hello_request()))
 
     assert name in str(caught.value)
 
 
 def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
-    load.cache_clear()
+    load_litellm.cache_clear()
 
     with pytest.raises(ModelRequestRejected, match="needs the package litellm"):
-        loop.run_until_complete(LitellmModel("openai/gpt-4o").ask(hello_request()))
+        loop.run_until_complete(LiteLLMModel("openai/gpt-4o").generate(hello_request()))
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
@@ -257,7 +257,7 @@ def test_a_missing_key_is_told_before_anything_is_sent(
     base = getattr(provider, dialect)
 
     with pytest.raises(ModelRequestRejected, match="AGENT_MODEL_API_KEY"):
-        loop.run_until_complete(MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], base=base).ask(hello_request()))
+        loop.run_until_complete(MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], base_url=base).generate(hello_request()))
 
     assert not provider.requests
 

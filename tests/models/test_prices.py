@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from agentfn.models import Usage
-from agentfn.models.prices import COPY, LIST, Count, cost, entry, known, usage
-from agentfn.models.providers.litellm_model import load
+from agentfn.models.prices import PRICE_LIST, PRICE_LIST_COPY, TokenCounts, cost_of, find_entry, model_info, usage_of
+from agentfn.models.providers.litellm_model import load_litellm
 
 COUNTS = (
-    Count(1_000, 500),
-    Count(1_000, 500, cached=300),
-    Count(1_000, 500, cached=300, written=200),
-    Count(150_000, 10, written=20_000),
-    Count(250_000, 100, cached=1_000, written=2_000),
-    Count(300_000, 500, cached=100_000, written=5_000),
+    TokenCounts(1_000, 500),
+    TokenCounts(1_000, 500, cached_tokens=300),
+    TokenCounts(1_000, 500, cached_tokens=300, cache_write_tokens=200),
+    TokenCounts(150_000, 10, cache_write_tokens=20_000),
+    TokenCounts(250_000, 100, cached_tokens=1_000, cache_write_tokens=2_000),
+    TokenCounts(300_000, 500, cached_tokens=100_000, cache_write_tokens=5_000),
 )
 NOVA = "bedrock/amazon.nova-pro-v1:0"
 ALONE = f"""
@@ -32,15 +32,17 @@ print(*(cost(Count(1000, 100), known(name)) for name in ("openai/gpt-4o", "{NOVA
 
 def test_a_price_is_litellms_to_the_last_digit() -> None:
     """For one chat model of OpenAI's and Bedrock's of each pattern of prices."""
-    litellm = load()
+    litellm = load_litellm()
     patterns = {_pattern(of): name for key, of in litellm.model_cost.items() if (name := _name(key, of))}
     names = sorted(patterns.values())
     assert len(names) > 50
 
     wrong = []
     for name in names:
-        of = entry(litellm.model_cost, name)
-        wrong += [name for count in COUNTS if (cost(count, of) or 0.0) != pytest.approx(_theirs(litellm, name, count))]
+        of = find_entry(litellm.model_cost, name)
+        wrong += [
+            name for count in COUNTS if (cost_of(count, of) or 0.0) != pytest.approx(_theirs(litellm, name, count))
+        ]
 
     assert wrong == []
 
@@ -52,22 +54,24 @@ def test_the_list_is_read_as_data() -> None:
 
 
 def test_a_model_that_is_not_in_the_list_has_no_price() -> None:
-    assert known("openai/made-up-model") == {}
-    assert usage(Count(10, 5, cached=2), {}) == Usage(10, 5, 2, None)
+    assert model_info("openai/made-up-model") == {}
+    assert usage_of(TokenCounts(10, 5, cached_tokens=2), {}) == Usage(10, 5, 2, None)
 
 
 def test_a_provider_that_counts_more_from_its_cache_than_there_was_costs_no_less_than_that() -> None:
     of = {"input_cost_per_token": 1.0, "cache_read_input_token_cost": 0.5}
-    assert cost(Count(prompt=10, cached=12), of) == 6.0
+    assert cost_of(TokenCounts(prompt_tokens=10, cached_tokens=12), of) == 6.0
 
 
 def test_without_litellm_its_prices_for_the_direct_doors_are_known_all_the_same() -> None:
-    assert _python(ALONE).split() == [str(cost(Count(1000, 100), known(name))) for name in ("openai/gpt-4o", NOVA)]
+    assert _python(ALONE).split() == [
+        str(cost_of(TokenCounts(1000, 100), model_info(name))) for name in ("openai/gpt-4o", NOVA)
+    ]
 
 
 def test_the_copy_is_of_the_litellm_that_is_pinned() -> None:
-    table = json.loads(Path(load().__file__).with_name(LIST).read_text())
-    copy = json.loads(COPY.read_text())
+    table = json.loads(Path(load_litellm().__file__).with_name(PRICE_LIST).read_text())
+    copy = json.loads(PRICE_LIST_COPY.read_text())
     assert len(copy) > 300
     assert all(told == {key: table[name][key] for key in told} for name, told in copy.items()), "run `make lock`"
     wanted = {key for key, of in table.items() if _name(key, of)}
@@ -85,17 +89,17 @@ def _pattern(of: dict[str, Any]) -> tuple[str, ...]:
     return of["litellm_provider"], *sorted(key for key in of if "cost" in key)
 
 
-def _theirs(litellm: Any, name: str, count: Count) -> float:
+def _theirs(litellm: Any, name: str, count: TokenCounts) -> float:
     from litellm.types.utils import PromptTokensDetailsWrapper
     from litellm.types.utils import Usage as Counted
 
     counted = Counted(
-        prompt_tokens=count.prompt,
-        completion_tokens=count.completion,
-        total_tokens=count.prompt + count.completion,
-        prompt_tokens_details=PromptTokensDetailsWrapper(cached_tokens=count.cached),
-        cache_creation_input_tokens=count.written,
-        cache_read_input_tokens=count.cached,
+        prompt_tokens=count.prompt_tokens,
+        completion_tokens=count.completion_tokens,
+        total_tokens=count.prompt_tokens + count.completion_tokens,
+        prompt_tokens_details=PromptTokensDetailsWrapper(cached_tokens=count.cached_tokens),
+        cache_creation_input_tokens=count.cache_write_tokens,
+        cache_read_input_tokens=count.cached_tokens,
     )
     answered = litellm.ModelResponse(model=name, usage=counted)
     return float(litellm.completion_cost(completion_response=answered, model=name))

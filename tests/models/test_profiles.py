@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentfn.models.providers.bedrock_model import BedrockModel
-from agentfn.models.providers.litellm_model import LitellmModel, load
+from agentfn.models.providers.litellm_model import LiteLLMModel, load_litellm
 from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.clients import LOOK_TOOL, AnyModel, Ask, AskStreaming, ClientKind, hello_request, make_model
 from provider_stubs.script import Dialect, calls, fails, says
@@ -61,10 +61,10 @@ def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
     provider.play(calls(("c1", "json_tool_call", {"city": "Paris", "tags": []})))
     model, prompt = make_model(dialect, provider, name), hello_request(schema=schema)
 
-    reply = telling(model, prompt)[1] if streamed else loop.run_until_complete(model.ask(prompt))
+    reply = telling(model, prompt)[1] if streamed else loop.run_until_complete(model.generate(prompt))
 
     assert json.loads(reply.text) == {"city": "Paris", "tags": []}
-    assert (reply.calls, reply.finish) == ((), "stop")
+    assert (reply.tool_calls, reply.finish_reason) == ((), "stop")
 
 
 @pytest.mark.parametrize("name", ["made-up-model", "gpt-4"])
@@ -73,7 +73,7 @@ def test_a_model_that_is_not_known_to_follow_a_schema_is_not_told(
 ) -> None:
     provider.play(says("{}"))
 
-    loop.run_until_complete(make_model("openai", provider, f"openai/{name}", way=way).ask(SHAPED))
+    loop.run_until_complete(make_model("openai", provider, f"openai/{name}", way=way).generate(SHAPED))
 
     assert "response_format" not in provider.requests[0].body
 
@@ -113,19 +113,19 @@ def test_a_provider_that_disputes_the_schema_is_asked_once_more_without_it(
     ],
 )
 def test_a_model_is_taken_to_call_tools_unless_it_is_known_not_to(name: str, loop: asyncio.AbstractEventLoop) -> None:
-    assert loop.run_until_complete(LitellmModel(name).calls_tools())
+    assert loop.run_until_complete(LiteLLMModel(name).supports_tool_calls())
 
 
 @pytest.mark.parametrize("name", ["deepseek/deepseek-reasoner", "deepseek-reasoner", "gemini/gemini-2.5-flash-image"])
 def test_a_model_that_is_known_not_to_call_tools_says_so(name: str, loop: asyncio.AbstractEventLoop) -> None:
-    assert not loop.run_until_complete(LitellmModel(name).calls_tools())
+    assert not loop.run_until_complete(LiteLLMModel(name).supports_tool_calls())
 
 
 @pytest.mark.parametrize(
     ("model", "calls_them"),
     [
         (OpenAIModel("openai/gpt-4o"), True),
-        (OpenAIModel("my-own-model", base="http://192.0.2.1/v1"), True),
+        (OpenAIModel("my-own-model", base_url="http://192.0.2.1/v1"), True),
         (OpenAIModel("openai/gpt-5-chat"), False),
         (BedrockModel("bedrock/amazon.nova-pro-v1:0"), True),
         (BedrockModel("bedrock/converse/us.deepseek.r1-v1:0"), False),
@@ -134,7 +134,7 @@ def test_a_model_that_is_known_not_to_call_tools_says_so(name: str, loop: asynci
     ids=lambda case: getattr(case, "name", ""),
 )
 def test_a_direct_door_knows_the_same(model: AnyModel, calls_them: bool, loop: asyncio.AbstractEventLoop) -> None:
-    assert loop.run_until_complete(model.calls_tools()) is calls_them
+    assert loop.run_until_complete(model.supports_tool_calls()) is calls_them
 
 
 def test_what_a_model_can_do_is_told_without_the_network(
@@ -145,13 +145,13 @@ def test_what_a_model_can_do_is_told_without_the_network(
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
 
-    assert loop.run_until_complete(LitellmModel("ollama/mine", base="http://192.0.2.1:11434").calls_tools())
+    assert loop.run_until_complete(LiteLLMModel("ollama/mine", base_url="http://192.0.2.1:11434").supports_tool_calls())
 
 
 def test_a_litellm_that_is_missing_is_told_at_the_first_question(
     loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
-    load.cache_clear()
+    load_litellm.cache_clear()
 
-    assert loop.run_until_complete(LitellmModel("openai/gpt-4o").calls_tools())
+    assert loop.run_until_complete(LiteLLMModel("openai/gpt-4o").supports_tool_calls())

@@ -12,9 +12,9 @@ import pytest
 from agentfn import Agent, ConfigurationError, Settings
 from agentfn.bootstrap import model_factory
 from agentfn.models.providers.bedrock_model import BedrockModel
-from agentfn.models.providers.litellm_model import LitellmModel
+from agentfn.models.providers.litellm_model import LiteLLMModel
 from agentfn.models.providers.openai_model import OpenAIModel
-from agentfn.models.registry import on_bedrock, opening
+from agentfn.models.registry import create_model_factory, parse_bedrock_name
 from agentfn.testing import ScriptedModel
 
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.amazon.nova-pro-v1:0"
@@ -42,12 +42,12 @@ def chosen() -> Callable[..., type]:
         ("bedrock/converse/us.anthropic.claude-sonnet-4-5-20250929-v1:0", None, BedrockModel),
         ("bedrock/eu-west-1/amazon.nova-pro-v1:0", None, BedrockModel),
         (f"bedrock/{ARN}", None, BedrockModel),
-        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", None, LitellmModel),
-        (f"bedrock/deepseek_r1/{ARN}", None, LitellmModel),
-        ("anthropic/claude-sonnet-4-5", None, LitellmModel),
-        ("openrouter/openai/gpt-4o", None, LitellmModel),
-        ("anthropic/claude-sonnet-4-5", BASE, LitellmModel),
-        ("gpt-4o", None, LitellmModel),
+        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", None, LiteLLMModel),
+        (f"bedrock/deepseek_r1/{ARN}", None, LiteLLMModel),
+        ("anthropic/claude-sonnet-4-5", None, LiteLLMModel),
+        ("openrouter/openai/gpt-4o", None, LiteLLMModel),
+        ("anthropic/claude-sonnet-4-5", BASE, LiteLLMModel),
+        ("gpt-4o", None, LiteLLMModel),
         ("demo", None, ScriptedModel),
         ("demo", BASE, ScriptedModel),
     ],
@@ -61,8 +61,8 @@ def test_the_lightest_door_that_knows_a_name_is_taken(
 @pytest.mark.parametrize(
     ("name", "asked", "base", "door"),
     [
-        ("openai/gpt-4o", "litellm", None, LitellmModel),
-        ("bedrock/amazon.nova-pro-v1:0", "litellm", None, LitellmModel),
+        ("openai/gpt-4o", "litellm", None, LiteLLMModel),
+        ("bedrock/amazon.nova-pro-v1:0", "litellm", None, LiteLLMModel),
         ("gpt-4o", "openai", None, OpenAIModel),
         ("meta-llama/llama-3", "openai", BASE, OpenAIModel),
         ("amazon.nova-pro-v1:0", "bedrock", None, BedrockModel),
@@ -157,11 +157,11 @@ def test_choosing_imports_no_client() -> None:
     ],
 )
 def test_a_name_on_bedrock_holds_an_id_and_maybe_a_region(name: str, region: str | None, id_: str) -> None:
-    assert on_bedrock(name) == (region, id_)
+    assert parse_bedrock_name(name) == (region, id_)
 
 
 def test_a_key_is_read_by_the_model_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    opening("openai/gpt-4o", key=lambda: read.append(1), base=None)()
+    create_model_factory("openai/gpt-4o", api_key=lambda: read.append(1), base_url=None)()
     assert read == []
     assert importlib.util.find_spec("openai") is not None

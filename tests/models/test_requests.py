@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.models import Call, Prompt, Sampling, Turn
+from agentfn.models import ModelRequest, Sampling, ToolCall, Turn
 from provider_stubs.clients import (
     API_KEY,
     AWS_ENVIRONMENT,
@@ -21,20 +21,20 @@ from provider_stubs.clients import (
 from provider_stubs.script import Dialect, fails, says
 from provider_stubs.server import StubProvider
 
-TWO = (Call("c1", "look", '{"at": "a"}'), Call("c2", "look", '{"at": "b"}'))
+TWO = (ToolCall("c1", "look", '{"at": "a"}'), ToolCall("c2", "look", '{"at": "b"}'))
 BARE: dict[str, Any] = {"type": "function", "function": {"name": "go", "description": "", "parameters": {}}}
 
-type Seen = Callable[[Dialect, Prompt], dict[str, Any]]
+type Seen = Callable[[Dialect, ModelRequest], dict[str, Any]]
 
 
 @pytest.fixture
 def seen(way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Seen:
     """Asks in a dialect and gives the body that the provider saw."""
 
-    def seen(dialect: Dialect, prompt: Prompt) -> dict[str, Any]:
+    def seen(dialect: Dialect, prompt: ModelRequest) -> dict[str, Any]:
         provider.play(says("Yes."))
         leads: ClientKind = way if (way, dialect) in MODEL_CLASSES else "litellm"
-        loop.run_until_complete(make_model(dialect, provider, way=leads).ask(prompt))
+        loop.run_until_complete(make_model(dialect, provider, way=leads).generate(prompt))
         return provider.requests[-1].body
 
     return seen
@@ -91,14 +91,17 @@ def test_bedrock_gets_all_results_in_one_turn_before_what_the_user_said_next(see
 def test_turns_of_the_user_may_follow_one_another(seen: Seen, dialect: Dialect) -> None:
     turns = (Turn("user", "One."), Turn("user", "Two."), Turn("assistant", "Yes."), Turn("user", "Three."))
 
-    messages = str(seen(dialect, Prompt("", turns))["messages"])
+    messages = str(seen(dialect, ModelRequest("", turns))["messages"])
 
     assert messages.index("One.") < messages.index("Two.") < messages.index("Yes.") < messages.index("Three.")
 
 
 def test_a_call_after_the_results_of_another_one_gets_its_own(seen: Seen, dialect: Dialect) -> None:
-    again = Call("c3", "look", '{"at": "c"}')
-    after = (Turn("assistant", "Once more.", calls=(again,)), Turn("tool", "saw c3", call_id="c3", name="look"))
+    again = ToolCall("c3", "look", '{"at": "c"}')
+    after = (
+        Turn("assistant", "Once more.", tool_calls=(again,)),
+        Turn("tool", "saw c3", tool_call_id="c3", tool_name="look"),
+    )
 
     said = str(seen(dialect, request_with_calls(*TWO, after=after))["messages"])
 
@@ -140,7 +143,7 @@ def test_the_free_choice_is_not_mentioned_and_no_tools_are_no_options(seen: Seen
 def test_tools_that_nobody_called_are_no_trouble(seen: Seen, dialect: Dialect) -> None:
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello."), Turn("user", "Bye!"))
 
-    assert "look" in str(seen(dialect, Prompt("", turns, tools=(LOOK_TOOL,))))
+    assert "look" in str(seen(dialect, ModelRequest("", turns, tools=(LOOK_TOOL,))))
 
 
 def test_a_tool_without_a_description_or_parameters_is_no_trouble(seen: Seen, dialect: Dialect) -> None:
@@ -149,7 +152,7 @@ def test_a_tool_without_a_description_or_parameters_is_no_trouble(seen: Seen, di
 
 @pytest.mark.parametrize("raw", ["", " ", "null", '{"at": "Par', "[1]", '"x"', "7"])
 def test_arguments_that_are_no_object_are_replayed_as_an_empty_one(raw: str, seen: Seen) -> None:
-    prompt = request_with_calls(Call("c1", "look", raw))
+    prompt = request_with_calls(ToolCall("c1", "look", raw))
 
     assert seen("openai", prompt)["messages"][2]["tool_calls"][0]["function"]["arguments"] == "{}"
     assert seen("anthropic", prompt)["messages"][1]["content"][0]["input"] == {}
@@ -157,23 +160,23 @@ def test_arguments_that_are_no_object_are_replayed_as_an_empty_one(raw: str, see
 
 
 def test_a_name_that_the_model_made_up_is_replayed_in_a_form_providers_take(seen: Seen, dialect: Dialect) -> None:
-    prompt = request_with_calls(Call("c1", "look at, please!", "{}"))
+    prompt = request_with_calls(ToolCall("c1", "look at, please!", "{}"))
 
     assert "'look_at__please_'" in str(seen(dialect, prompt)["messages"])
 
 
 def test_nothing_blank_is_sent(seen: Seen, dialect: Dialect) -> None:
     """Bedrock and Anthropic refuse blank text; an assistant turn without a word is left out."""
-    call = Call("c1", "look", "{}")
+    call = ToolCall("c1", "look", "{}")
     turns = (
         Turn("user", " "),
         Turn("assistant", ""),
         Turn("user", "Look."),
-        Turn("assistant", " \n", calls=(call,)),
-        Turn("tool", "\n", call_id="c1", name="look"),
+        Turn("assistant", " \n", tool_calls=(call,)),
+        Turn("tool", "\n", tool_call_id="c1", tool_name="look"),
     )
 
-    body = seen(dialect, Prompt(" \n", turns, tools=(LOOK_TOOL,)))
+    body = seen(dialect, ModelRequest(" \n", turns, tools=(LOOK_TOOL,)))
     said = str(body["messages"])
 
     assert said.count("(empty)") == 2

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from agentfn.models import Call, Usage
+from agentfn.models import ToolCall, Usage
 from provider_stubs.clients import LOOK_TOOL, Ask, AskStreaming, ClientKind, hello_request, make_model
 from provider_stubs.script import Dialect
 from provider_stubs.server import RawBody, StubProvider, calls, says
@@ -14,8 +14,8 @@ def test_a_text_answer_comes_with_its_tokens_and_its_price(provider: StubProvide
 
     reply = ask(hello_request())
 
-    assert (reply.text, reply.calls, reply.finish) == ("In France.", (), "stop")
-    assert (reply.usage.prompt, reply.usage.completion) == (11, 7)
+    assert (reply.text, reply.tool_calls, reply.finish_reason) == ("In France.", (), "stop")
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (11, 7)
     assert reply.usage.cost
     assert reply.usage.cost > 0
 
@@ -25,7 +25,7 @@ def test_tokens_read_from_a_cache_are_counted_within_the_prompt(provider: StubPr
 
     usage = ask(hello_request()).usage
 
-    assert (usage.prompt, usage.cached, usage.uncached) == (11, 5, 6)
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.uncached_tokens) == (11, 5, 6)
 
 
 MADE_UP: list[tuple[Dialect, str]] = [
@@ -49,7 +49,7 @@ def test_a_model_without_a_known_price_costs_none(
     provider.play(says("In France."), says("In France."))
     model = make_model(dialect, provider, name, way=way)
 
-    assert loop.run_until_complete(model.ask(hello_request())).usage == Usage(11, 7, 0, None)
+    assert loop.run_until_complete(model.generate(hello_request())).usage == Usage(11, 7, 0, None)
     assert telling(model, hello_request())[1].usage == Usage(11, 7, 0, None)
 
 
@@ -59,30 +59,30 @@ def test_parallel_calls_keep_their_order_their_ids_and_the_text_beside_them(prov
     reply = ask(hello_request(tools=(LOOK_TOOL,)))
 
     assert reply.text == "Let me see."
-    assert [(call.id, call.name, json.loads(call.arguments)) for call in reply.calls] == [
+    assert [(call.id, call.name, json.loads(call.arguments)) for call in reply.tool_calls] == [
         ("c1", "look", {"at": "a"}),
         ("c2", "look", {"at": "b"}),
     ]
-    assert reply.finish == "tool_calls"
+    assert reply.finish_reason == "tool_calls"
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", "content_filter"])
 def test_each_way_to_finish_is_told(finish: str, provider: StubProvider, ask: Ask) -> None:
     provider.play(says("In Fra", finish=finish))
 
-    assert ask(hello_request()).finish == finish
+    assert ask(hello_request()).finish_reason == finish
 
 
 def test_calls_that_were_cut_off_say_so(provider: StubProvider, ask: Ask) -> None:
     provider.play(calls(("c1", "look", {}), finish="length"))
 
-    assert ask(hello_request(tools=(LOOK_TOOL,))).finish == "length"
+    assert ask(hello_request(tools=(LOOK_TOOL,))).finish_reason == "length"
 
 
 def test_calls_under_a_plain_stop_are_still_calls(provider: StubProvider, ask: Ask) -> None:
     provider.play(calls(("c1", "look", {}), finish="stop"))
 
-    assert ask(hello_request(tools=(LOOK_TOOL,))).finish == "tool_calls"
+    assert ask(hello_request(tools=(LOOK_TOOL,))).finish_reason == "tool_calls"
 
 
 @pytest.mark.parametrize("text", [None, ""])
@@ -91,7 +91,7 @@ def test_no_text_and_empty_text_are_the_same(text: str | None, provider: StubPro
 
     reply = ask(hello_request())
 
-    assert (reply.text, reply.calls, reply.finish) == ("", (), "stop")
+    assert (reply.text, reply.tool_calls, reply.finish_reason) == ("", (), "stop")
 
 
 @pytest.mark.parametrize("raw", ["", "null", '{"at": "Par', "[1]", '"x"'])
@@ -102,7 +102,9 @@ def test_arguments_come_out_as_the_model_wrote_them(
     provider.play(calls(("c1", "look", raw)))
     model = make_model("openai", provider, way=way)
 
-    assert loop.run_until_complete(model.ask(hello_request(tools=(LOOK_TOOL,)))).calls == (Call("c1", "look", raw),)
+    assert loop.run_until_complete(model.generate(hello_request(tools=(LOOK_TOOL,)))).tool_calls == (
+        ToolCall("c1", "look", raw),
+    )
 
 
 def test_a_provider_that_counts_no_tokens_costs_none(
@@ -112,4 +114,4 @@ def test_a_provider_that_counts_no_tokens_costs_none(
     provider.play(RawBody({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}))
     model = make_model("openai", provider, "openai/made-up-model", way=way)
 
-    assert loop.run_until_complete(model.ask(hello_request())).usage == Usage()
+    assert loop.run_until_complete(model.generate(hello_request())).usage == Usage()

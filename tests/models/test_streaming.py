@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
-from agentfn.models import Call, KnowsTools, Prompt, Reply, Streams, Usage
+from agentfn.models import ModelRequest, ModelResponse, SupportsStreaming, SupportsToolQuery, ToolCall, Usage
 from provider_stubs.clients import LOOK_TOOL, AnyModel, AskStreaming, hello_request
 from provider_stubs.dialects import streamed
 from provider_stubs.script import (
@@ -29,12 +29,12 @@ from provider_stubs.server import StubProvider
 
 LOOKING = hello_request(tools=(LOOK_TOOL,))
 TWO = calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}))
-BOTH = (Call("c1", "look", '{"at": "a"}'), Call("c2", "look", '{"at": "b"}'))
+BOTH = (ToolCall("c1", "look", '{"at": "a"}'), ToolCall("c2", "look", '{"at": "b"}'))
 
 
 def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: AnyModel) -> None:
-    assert isinstance(model, Streams)
-    assert isinstance(model, KnowsTools)
+    assert isinstance(model, SupportsStreaming)
+    assert isinstance(model, SupportsToolQuery)
 
 
 def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
@@ -54,7 +54,7 @@ def test_an_answer_of_calls_alone_has_no_pieces(provider: StubProvider, model: A
     pieces, reply = telling(model, LOOKING)
 
     assert pieces == []
-    assert (reply.text, reply.calls, reply.finish) == ("", BOTH, "tool_calls")
+    assert (reply.text, reply.tool_calls, reply.finish_reason) == ("", BOTH, "tool_calls")
 
 
 def test_a_streamed_answer_is_the_plain_one_to_the_last_cent(
@@ -65,8 +65,8 @@ def test_a_streamed_answer_is_the_plain_one_to_the_last_cent(
 
     reply = telling(model, LOOKING)[1]
 
-    assert reply == loop.run_until_complete(model.ask(LOOKING))
-    assert reply.usage.cached == 5
+    assert reply == loop.run_until_complete(model.generate(LOOKING))
+    assert reply.usage.cached_tokens == 5
     assert reply.usage.cost
 
 
@@ -126,7 +126,7 @@ def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
 
     reply = telling(model, LOOKING)[1]
 
-    assert (reply.calls, reply.finish) == (BOTH, "tool_calls")
+    assert (reply.tool_calls, reply.finish_reason) == (BOTH, "tool_calls")
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
@@ -140,7 +140,7 @@ def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names
 
     for _ in range(2):
         reply = telling(model, LOOKING)[1]
-        assert [json.loads(call.arguments)["at"] for call in reply.calls] == ["a", "b"]
+        assert [json.loads(call.arguments)["at"] for call in reply.tool_calls] == ["a", "b"]
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
@@ -151,7 +151,7 @@ def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
     one, other = (_piece(0, "c1", "look", A1), _piece(0, "c1", None, A2)), (_piece(1, "c1", "look", B1 + B2),)
     provider.play(deltas(*one, *other))
 
-    assert telling(model, LOOKING)[1].calls == (BOTH[0], Call("c1", "look", B1 + B2))
+    assert telling(model, LOOKING)[1].tool_calls == (BOTH[0], ToolCall("c1", "look", B1 + B2))
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
@@ -162,7 +162,7 @@ def test_a_finish_reason_beside_the_last_text_counts(
 
     pieces, reply = telling(model, hello_request())
 
-    assert (pieces, reply.text, reply.finish) == (["In ", "Fra"], "In Fra", "length")
+    assert (pieces, reply.text, reply.finish_reason) == (["In ", "Fra"], "In Fra", "length")
 
 
 # Of the stream of two calls: what opens and closes the message and its blocks, not what fills them.
@@ -180,7 +180,10 @@ def test_an_event_that_comes_twice_counts_once(
 
     once, twice = telling(model, LOOKING)[1], telling(model, LOOKING)[1]
 
-    assert [(call.id, json.loads(call.arguments)) for call in twice.calls] == [("c1", {"at": "a"}), ("c2", {"at": "b"})]
+    assert [(call.id, json.loads(call.arguments)) for call in twice.tool_calls] == [
+        ("c1", {"at": "a"}),
+        ("c2", {"at": "b"}),
+    ]
     assert twice.usage == once.usage
 
 
@@ -199,7 +202,7 @@ def test_a_stream_that_stops_before_its_end_is_no_reply_wherever_it_stops(
     provider.play(*[BrokenStream(line, place, how) for place in places])
 
     for _ in places:
-        pieces: list[str | Reply] = []
+        pieces: list[str | ModelResponse] = []
         with pytest.raises(ModelUnavailable):
             loop.run_until_complete(_collected(model.stream(LOOKING), pieces))
         assert LONG.text
@@ -251,7 +254,7 @@ def test_a_stream_that_falls_silent_ends_at_its_limit(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"))
-    pieces: list[str | Reply] = []
+    pieces: list[str | ModelResponse] = []
     began = time.monotonic()
 
     with pytest.raises(ModelUnavailable, match=r"did not answer within 0\.6 s"):
@@ -267,7 +270,7 @@ def test_a_reader_that_leaves_hangs_up(
 ) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"), says("next"))
 
-    async def one_piece() -> str | Reply:
+    async def one_piece() -> str | ModelResponse:
         stream = model.stream(hello_request())
         piece = await anext(stream)
         await stream.aclose()
@@ -276,14 +279,14 @@ def test_a_reader_that_leaves_hangs_up(
 
     assert loop.run_until_complete(one_piece()) == "In the m"
     assert not asyncio.all_tasks(loop)
-    assert loop.run_until_complete(model.ask(hello_request())).text == "next"
+    assert loop.run_until_complete(model.generate(hello_request())).text == "next"
 
 
 def test_a_reader_that_is_cancelled_hangs_up(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"))
-    pieces: list[str | Reply] = []
+    pieces: list[str | ModelResponse] = []
 
     async def cancelled() -> None:
         reading = asyncio.ensure_future(_collected(model.stream(hello_request()), pieces))
@@ -342,8 +345,8 @@ def test_streams_told_at_once_do_not_mix(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(*[LONG] * 5)
-    prompts: list[Prompt] = [hello_request(f"Question {number}") for number in range(5)]
-    heard: list[list[str | Reply]] = [[] for _ in prompts]
+    prompts: list[ModelRequest] = [hello_request(f"Question {number}") for number in range(5)]
+    heard: list[list[str | ModelResponse]] = [[] for _ in prompts]
 
     async def all_of_them() -> None:
         await asyncio.gather(
@@ -355,7 +358,7 @@ def test_streams_told_at_once_do_not_mix(
     assert ["".join(map(str, pieces[:-1])) for pieces in heard] == [LONG.text] * 5
 
 
-async def _collected(stream: AsyncGenerator[str | Reply], into: list[str | Reply]) -> None:
+async def _collected(stream: AsyncGenerator[str | ModelResponse], into: list[str | ModelResponse]) -> None:
     try:
         async for item in stream:
             into.append(item)  # noqa: PERF401 - what came before an error counts

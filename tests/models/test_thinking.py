@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from agentfn.models import Call, Prompt, Reply, Sampling, Turn
+from agentfn.models import ModelRequest, ModelResponse, Sampling, ToolCall, Turn
 from provider_stubs.clients import LOOK_TOOL, Ask, ClientKind, hello_request, make_model, request_with_calls
 from provider_stubs.script import Dialect, ScriptedReply, calls, says
 from provider_stubs.server import StubProvider
@@ -20,8 +20,8 @@ SIGNED = {"type": "thinking", "thinking": THOUGHT[0], "signature": THOUGHT[1]}
 THINKERS: list[Dialect] = ["anthropic", "bedrock"]
 
 
-def _next(asked: Prompt, reply: Reply) -> Prompt:
-    result = Turn("tool", "It is red.", call_id=reply.calls[0].id, name="look")
+def _next(asked: ModelRequest, reply: ModelResponse) -> ModelRequest:
+    result = Turn("tool", "It is red.", tool_call_id=reply.tool_calls[0].id, tool_name="look")
     return dataclasses.replace(asked, turns=(*asked.turns, reply.turn, result))
 
 
@@ -93,7 +93,7 @@ def test_another_provider_is_not_told_what_this_one_thought(
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello.", thinking=(SIGNED,)), Turn("user", "Bye!"))
     provider.play(says("Bye."))
 
-    loop.run_until_complete(make_model("openai", provider, name, way=way).ask(Prompt("", turns)))
+    loop.run_until_complete(make_model("openai", provider, name, way=way).generate(ModelRequest("", turns)))
 
     assert "thinking" not in str(provider.requests[0].body)
     assert not provider.refusals
@@ -104,7 +104,7 @@ def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinkin
     provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(says("Red."))
-    prompt = request_with_calls(Call("c1", "look", "{}"), sampling=EFFORT)
+    prompt = request_with_calls(ToolCall("c1", "look", "{}"), sampling=EFFORT)
 
     assert ask(prompt).text == "Red."
     assert "thinking" not in provider.requests[-1].body

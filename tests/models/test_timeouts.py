@@ -10,7 +10,7 @@ from contextlib import aclosing
 import pytest
 
 from agentfn.errors import ModelUnavailable
-from agentfn.models import Prompt
+from agentfn.models import ModelRequest
 from provider_stubs.clients import (
     MODEL_CLASSES,
     MODEL_NAMES,
@@ -29,7 +29,7 @@ type Asking = Callable[[AnyModel], Awaitable[object]]
 
 
 async def _asked(model: AnyModel) -> object:
-    return await model.ask(hello_request())
+    return await model.generate(hello_request())
 
 
 async def _streamed(model: AnyModel) -> object:
@@ -55,10 +55,10 @@ def test_a_key_that_takes_too_long_to_read_counts_as_well(
     way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     locked = threading.Event()
-    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], key=lambda: str(locked.wait(5)), base=provider.anthropic)
+    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], api_key=lambda: str(locked.wait(5)), base_url=provider.anthropic)
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello_request(timeout=0.2)))
+        loop.run_until_complete(model.generate(hello_request(timeout=0.2)))
 
     locked.set()
     assert not provider.requests
@@ -68,11 +68,11 @@ def test_a_new_key_is_used_at_the_next_question(
     way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     keys = iter(["old", "new"])
-    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], key=lambda: next(keys), base=getattr(provider, dialect))
+    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], api_key=lambda: next(keys), base_url=getattr(provider, dialect))
     provider.play(says("one"), says("two"))
 
     for _ in range(2):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
 
     headers = [request.headers for request in provider.requests]
     keys_sent = [seen.get("x-api-key") or seen["authorization"].removeprefix("Bearer ") for seen in headers]
@@ -97,7 +97,7 @@ def test_an_answer_leaves_no_task_behind(
     """What is left would be frozen with the process, and wake up in the next caller's request."""
     provider.play(says("one"))
 
-    loop.run_until_complete(model.ask(hello_request()))
+    loop.run_until_complete(model.generate(hello_request()))
 
     assert not asyncio.all_tasks(loop)
 
@@ -108,7 +108,7 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
     provider.play(hangs(), says("next"))
 
     async def cancelled() -> None:
-        asking = asyncio.ensure_future(model.ask(hello_request()))
+        asking = asyncio.ensure_future(model.generate(hello_request()))
         while not provider.requests:
             await asyncio.sleep(0.01)
         asking.cancel()
@@ -118,7 +118,7 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
     loop.run_until_complete(cancelled())
 
     assert not asyncio.all_tasks(loop)
-    assert loop.run_until_complete(model.ask(hello_request())).text == "next"
+    assert loop.run_until_complete(model.generate(hello_request())).text == "next"
     _until(lambda: provider.hang_ups == 1)
 
 
@@ -159,25 +159,25 @@ def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(says("one"), says("two"), says("three"))
-    loop.run_until_complete(model.ask(hello_request()))
+    loop.run_until_complete(model.generate(hello_request()))
     other = asyncio.new_event_loop()
 
-    other.run_until_complete(model.ask(hello_request()))
+    other.run_until_complete(model.generate(hello_request()))
     other.run_until_complete(close_connections())
     other.close()
     gc.collect()
 
-    assert loop.run_until_complete(model.ask(hello_request())).text == "three"
+    assert loop.run_until_complete(model.generate(hello_request())).text == "three"
 
 
 def test_questions_asked_at_once_get_their_own_answers(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(*[says("yes")] * 5)
-    prompts: list[Prompt] = [hello_request(f"Question {number}") for number in range(5)]
+    prompts: list[ModelRequest] = [hello_request(f"Question {number}") for number in range(5)]
 
     async def all_of_them() -> list[str]:
-        return [reply.text for reply in await asyncio.gather(*map(model.ask, prompts))]
+        return [reply.text for reply in await asyncio.gather(*map(model.generate, prompts))]
 
     assert loop.run_until_complete(all_of_them()) == ["yes"] * 5
     assert len(provider.requests) == 5

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentfn.models import Call, Prompt, Sampling, Turn
+from agentfn.models import ModelRequest, Sampling, ToolCall, Turn
 from provider_stubs.clients import LOOK_TOOL, make_model
 from provider_stubs.script import Dialect, says
 from provider_stubs.server import StubProvider
@@ -27,20 +27,20 @@ def exchanges(draw: st.DrawFn) -> list[Turn]:
     """What the user says, what the model answers, and the results of its calls: complete, as the loop keeps them."""
     turns = [Turn("user", draw(TEXTS)) for _ in range(draw(st.integers(0, 2)))]
     made = draw(st.lists(st.tuples(IDS, NAMES, RAW), max_size=3, unique_by=lambda call: call[0]))
-    calls = tuple(Call(*call) for call in made)
+    calls = tuple(ToolCall(*call) for call in made)
     turns.append(Turn("assistant", draw(TEXTS), calls, thinking=draw(THOUGHTS)))
-    return [*turns, *(Turn("tool", draw(TEXTS), call_id=call.id, name=call.name) for call in calls)]
+    return [*turns, *(Turn("tool", draw(TEXTS), tool_call_id=call.id, tool_name=call.name) for call in calls)]
 
 
 @st.composite
-def prompts(draw: st.DrawFn) -> Prompt:
+def prompts(draw: st.DrawFn) -> ModelRequest:
     turns = itertools.chain.from_iterable(draw(st.lists(exchanges(), max_size=3)))
     options = {
         "tools": draw(st.sampled_from([(), (LOOK_TOOL,)])),
         "tool_choice": draw(st.sampled_from(["auto", "required", "none"])),
         "sampling": draw(st.sampled_from([Sampling(), Sampling(temperature=0.5, max_tokens=9, stop=("END",))])),
     }
-    return Prompt(draw(TEXTS), (*turns, Turn("user", draw(TEXTS))), **options)
+    return ModelRequest(draw(TEXTS), (*turns, Turn("user", draw(TEXTS))), **options)
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def listening() -> Iterator[StubProvider]:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(prompt=prompts())
 def test_no_transcript_is_refused(
-    dialect: Dialect, prompt: Prompt, listening: StubProvider, loop: asyncio.AbstractEventLoop
+    dialect: Dialect, prompt: ModelRequest, listening: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     listening.play(says("Yes."))
 
-    assert loop.run_until_complete(make_model(dialect, listening, way="direct").ask(prompt)).text == "Yes."
+    assert loop.run_until_complete(make_model(dialect, listening, way="direct").generate(prompt)).text == "Yes."
     assert listening.refusals == []

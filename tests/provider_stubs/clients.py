@@ -6,11 +6,11 @@ Bedrock's door signs with credentials from the environment: set those of `AWS` f
 from collections.abc import Callable
 from typing import Any, Literal
 
-from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.models.providers import http_client
 from agentfn.models.providers.bedrock_model import BedrockModel
-from agentfn.models.providers.litellm_model import LitellmModel
-from agentfn.models.providers.litellm_model import close as close_litellm
+from agentfn.models.providers.litellm_model import LiteLLMModel
+from agentfn.models.providers.litellm_model import close_litellm as close_litellm
 from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.dialects import Dialect
 from provider_stubs.server import StubProvider
@@ -31,15 +31,15 @@ LOOK_TOOL: dict[str, Any] = {
     },
 }
 
-type Ask = Callable[[Prompt], Reply]
+type Ask = Callable[[ModelRequest], ModelResponse]
 type ClientKind = Literal["litellm", "direct"]
-type AnyModel = LitellmModel | OpenAIModel | BedrockModel
-type AskStreaming = Callable[[AnyModel, Prompt], tuple[list[str], Reply]]
+type AnyModel = LiteLLMModel | OpenAIModel | BedrockModel
+type AskStreaming = Callable[[AnyModel, ModelRequest], tuple[list[str], ModelResponse]]
 
 MODEL_CLASSES: dict[tuple[ClientKind, Dialect], type[AnyModel]] = {
-    ("litellm", "openai"): LitellmModel,
-    ("litellm", "anthropic"): LitellmModel,
-    ("litellm", "bedrock"): LitellmModel,
+    ("litellm", "openai"): LiteLLMModel,
+    ("litellm", "anthropic"): LiteLLMModel,
+    ("litellm", "bedrock"): LiteLLMModel,
     ("direct", "openai"): OpenAIModel,
     ("direct", "bedrock"): BedrockModel,
 }
@@ -47,21 +47,21 @@ MODEL_CLASSES: dict[tuple[ClientKind, Dialect], type[AnyModel]] = {
 
 def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, way: ClientKind = "litellm") -> AnyModel:
     key = None if dialect == "bedrock" else API_KEY
-    return MODEL_CLASSES[way, dialect](name or MODEL_NAMES[dialect], key=lambda: key, base=getattr(provider, dialect))
+    return MODEL_CLASSES[way, dialect](name or MODEL_NAMES[dialect], api_key=lambda: key, base_url=getattr(provider, dialect))
 
 
 async def close_connections() -> None:
     """Ends the connections of all doors."""
     await close_litellm()
-    await http_client.close()
+    await http_client.close_clients()
 
 
-def hello_request(text: str = "Where is Paris?", **options: Any) -> Prompt:
-    return Prompt("Be brief.", (Turn("user", text),), **options)
+def hello_request(text: str = "Where is Paris?", **options: Any) -> ModelRequest:
+    return ModelRequest("Be brief.", (Turn("user", text),), **options)
 
 
-def request_with_calls(*calls: Call, after: tuple[Turn, ...] = (), **options: Any) -> Prompt:
+def request_with_calls(*calls: ToolCall, after: tuple[Turn, ...] = (), **options: Any) -> ModelRequest:
     """A transcript in which the model made these calls and each has its result."""
-    results = tuple(Turn("tool", f"saw {call.id}", call_id=call.id, name=call.name) for call in calls)
-    turns = (Turn("user", "Look."), Turn("assistant", calls=calls), *results, *after)
-    return Prompt("Be brief.", turns, **{"tools": (LOOK_TOOL,), **options})
+    results = tuple(Turn("tool", f"saw {call.id}", tool_call_id=call.id, tool_name=call.name) for call in calls)
+    turns = (Turn("user", "Look."), Turn("assistant", tool_calls=calls), *results, *after)
+    return ModelRequest("Be brief.", turns, **{"tools": (LOOK_TOOL,), **options})

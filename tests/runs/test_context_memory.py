@@ -12,7 +12,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from agentfn import Agent, tool
 from agentfn.bootstrap import aws_client
-from agentfn.models import Prompt, Reply, Usage
+from agentfn.models import ModelRequest, ModelResponse, Usage
 from agentfn.runs.conversation import Utterance, fit_to_budget, total_chars
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
 from conftest import status_text, task_state
@@ -22,18 +22,18 @@ from loop.loop_harness import check_request
 READS = ("Query", "BatchGetItem", "GetItem")
 
 
-def said(prompt: Prompt) -> list[tuple[str, str]]:
+def said(prompt: ModelRequest) -> list[tuple[str, str]]:
     """What the model was shown, in a form that any provider takes."""
     check_request(prompt)
     return [(turn.role, turn.text) for turn in prompt.turns]
 
 
 def reads_of(stage: Stage) -> dict[str, int]:
-    return {name: stage.calls[name] for name in READS if stage.calls[name]}
+    return {name: stage.aws_calls[name] for name in READS if stage.aws_calls[name]}
 
 
 def change_heads(stage: Stage, name: str, value: dict[str, Any]) -> None:
-    for item in stage.items():
+    for item in stage.table_items():
         if item["sk"]["S"] == "head":
             aws_client("dynamodb").update_item(
                 TableName=stage.resources.table,
@@ -52,7 +52,7 @@ def test_a_new_task_sees_what_was_said_in_its_context_oldest_first(play: Any) ->
     asked = stage.send("And in Oslo?", contextId=context)
     stage.send("On Monday.", taskId=asked["id"])
     stage.send("Sum it up.", contextId=context)
-    assert said(model.prompts[-1]) == [
+    assert said(model.requests[-1]) == [
         ("user", "Weather in Rome?"),
         ("assistant", "Rain."),
         ("user", "And in Oslo?"),
@@ -65,7 +65,7 @@ def test_a_new_task_sees_what_was_said_in_its_context_oldest_first(play: Any) ->
 
 def test_the_task_itself_is_as_it_would_be_without_a_memory(play: Any) -> None:
     """Its history, its steps and its usage are its own."""
-    model = ScriptedModel(Reply("Rain.", usage=Usage(100, 10)), Reply("Snow.", usage=Usage(7, 1)))
+    model = ScriptedModel(ModelResponse("Rain.", usage=Usage(100, 10)), ModelResponse("Snow.", usage=Usage(7, 1)))
     stage = play(model)
     first = stage.send("Weather in Rome?")
     second = stage.send("And in Oslo?", contextId=first["contextId"])
@@ -92,7 +92,7 @@ def test_a_memory_of_no_characters_is_none(play: Any) -> None:
     stage = play(model, memory_chars=0)
     first = stage.send("Weather in Rome?", files={"a.csv": b"1"})
     stage.send("And in Oslo?", contextId=first["contextId"])
-    assert said(model.prompts[-1]) == [("user", "And in Oslo?")]
+    assert said(model.requests[-1]) == [("user", "And in Oslo?")]
     assert reads_of(stage) == {}
 
 
@@ -102,9 +102,9 @@ def test_another_caller_s_context_of_that_name_is_another_one(play: Any) -> None
     stage = play(model)
     stage.send("A secret of Alice's.", contextId="shared", files={"secret.csv": b"1"})
     stage.send("What was said?", contextId="shared", caller="bob")
-    assert said(model.prompts[-1]) == [("user", "What was said?")]
+    assert said(model.requests[-1]) == [("user", "What was said?")]
     stage.send("And now?", contextId="shared")
-    assert [text for _, text in said(model.prompts[-1])][1:] == ["Hers.", "And now?"]
+    assert [text for _, text in said(model.requests[-1])][1:] == ["Hers.", "And now?"]
 
 
 def test_the_newest_is_kept_and_a_long_answer_is_cut_with_a_note(play: Any) -> None:
@@ -112,7 +112,7 @@ def test_the_newest_is_kept_and_a_long_answer_is_cut_with_a_note(play: Any) -> N
     stage = play(model, memory_chars=1_500)
     for text in ("One.", "Two.", "Three.", "Four."):
         stage.send(text, contextId="c")
-    two, long, three, short, four = [text for _, text in said(model.prompts[-1])]
+    two, long, three, short, four = [text for _, text in said(model.requests[-1])]
     assert (two, three, short, four) == ("Two.", "Three.", "y" * 300, "Four.")
     assert long.startswith("xxx")
     assert long.endswith("more characters are left out here)")
@@ -151,15 +151,15 @@ def test_files_of_earlier_tasks_can_be_opened_and_are_not_handed_over_again(play
     stage.calls.clear()
     second = stage.send("The same by region.", contextId=first["contextId"])
     assert stage.calls["PutObject"] == 1  # the new chart: nothing was copied
-    told = said(model.prompts[2])
+    told = said(model.requests[2])
     assert told[0][1].startswith("Chart it.\n\nAttached files:\n- sales.csv (text/csv, 18 bytes)")
     assert "Files that were made for this:\n- chart.svg (image/svg+xml" in told[0][1]
     assert told[1:] == [("assistant", "Drawn."), ("user", "The same by region.")]
-    assert [text for role, text in said(model.prompts[3]) if role == "tool"] == ["sales.csv: 18", "chart.svg: 41"]
+    assert [text for role, text in said(model.requests[3]) if role == "tool"] == ["sales.csv: 18", "chart.svg: 41"]
     assert [artifact["name"] for artifact in second["artifacts"]] == ["chart (2).svg"]
     assert len(second["history"][0]["parts"]) == 1
     stage.send("How many?", contextId=first["contextId"])
-    assert "- chart (2).svg" in said(model.prompts[-1])[2][1]
+    assert "- chart (2).svg" in said(model.requests[-1])[2][1]
 
 
 def test_a_new_file_keeps_its_name_and_the_older_one_gets_a_number(play: Any) -> None:
@@ -167,10 +167,10 @@ def test_a_new_file_keeps_its_name_and_the_older_one_gets_a_number(play: Any) ->
     stage = play(model)
     first = stage.send("Read a.csv.", files={"a.csv": b"1"})
     stage.send("Read the new a.csv.", files={"a.csv": b"22"}, contextId=first["contextId"])
-    told = [text for _, text in said(model.prompts[-1])]
+    told = [text for _, text in said(model.requests[-1])]
     assert "- a (2).csv" in told[0]
     assert "- a.csv (text/csv, 2 bytes)" in told[2]
-    assert [text for role, text in said(model.prompts[-1]) if role == "tool"] == ["a.csv: 2", "a (2).csv: 1"]
+    assert [text for role, text in said(model.requests[-1]) if role == "tool"] == ["a.csv: 2", "a (2).csv: 1"]
 
 
 def test_files_go_on_from_task_to_task_when_the_words_are_long_forgotten(play: Any) -> None:
@@ -180,7 +180,7 @@ def test_files_go_on_from_task_to_task_when_the_words_are_long_forgotten(play: A
     first = stage.send("Chart it.", files={"sales.csv": b"123"})
     for text in ("More.", "By region."):
         stage.send(text, contextId=first["contextId"])
-    told = said(model.prompts[-1])
+    told = said(model.requests[-1])
     assert told[0][1] == "More.\n\nFiles from before this:\n- sales.csv (text/csv, 3 bytes)"
     assert told[-1] == ("tool", "sales.csv: 3")
 
@@ -193,12 +193,15 @@ def test_a_file_whose_object_is_gone_is_a_mistake_that_the_model_is_told(play: A
     aws_client("s3").delete_object(Bucket=stage.resources.bucket, Key=found["Key"])
     task = stage.send("Again.", contextId=first["contextId"])
     assert status_text(task) == "It is gone."
-    assert "no longer in the bucket" in said(model.prompts[-1])[-1][1]
+    assert "no longer in the bucket" in said(model.requests[-1])[-1][1]
 
 
 def test_what_did_not_end_well_is_told_as_it_ended(play: Any) -> None:
     model = ScriptedModel(
-        calls("reject_task", reason="Not mine."), Reply("", finish="content_filter"), "Now it works.", "So."
+        calls("reject_task", reason="Not mine."),
+        ModelResponse("", finish_reason="content_filter"),
+        "Now it works.",
+        "So.",
     )
     stage = play(model)
     stage.send("Fly!", contextId="c")
@@ -207,7 +210,7 @@ def test_what_did_not_end_well_is_told_as_it_ended(play: Any) -> None:
     gone = stage.send("Wait!", contextId="c", wait=False)
     stage.cancel(gone["id"])
     stage.send("And now?", contextId="c")
-    told = dict(zip(*[iter(text for _, text in said(model.prompts[-1])[:-1])] * 2, strict=True))
+    told = dict(zip(*[iter(text for _, text in said(model.requests[-1])[:-1])] * 2, strict=True))
     assert told["Fly!"] == "Not mine."
     assert told["Say it!"].startswith("(This failed: The model's provider stopped")
     assert told["Wait!"] == "(This was canceled before it was done.)"
@@ -221,7 +224,7 @@ def test_an_expired_task_is_not_remembered(play: Any) -> None:
     first = stage.send("Long ago.", contextId="c")
     change_heads(stage, "expires", {"N": "1000"})
     stage.send("Now.", contextId="c")
-    assert said(model.prompts[-1]) == [("user", "Now.")]
+    assert said(model.requests[-1]) == [("user", "Now.")]
     with pytest.raises(RpcError, match="no such task"):
         stage.send("That one.", referenceTaskIds=[first["id"]])
 
@@ -232,7 +235,7 @@ def test_a_task_of_a_later_agentfn_is_left_out_and_does_no_harm(play: Any) -> No
     stage.send("Before.", contextId="c")
     change_heads(stage, "schema", {"N": "99"})
     stage.send("Now.", contextId="c")
-    assert said(model.prompts[-1]) == [("user", "Now.")]
+    assert said(model.requests[-1]) == [("user", "Now.")]
 
 
 def test_a_memory_that_cannot_be_read_fails_the_message_and_nothing_is_lost(
@@ -267,13 +270,13 @@ def test_a_run_that_follows_a_dead_one_reads_no_memory_and_shows_the_same_prompt
         stage.send("Oslo?", contextId="c", wait=False)
         letter = ward.queue_event(ward.injector.sent[-1])
         assert ward.invoke(letter, at=4) is None  # before the result of its tool is saved
-        seen = said(model.prompts[1])
+        seen = said(model.requests[1])
         stage.send("Something else.", contextId="c", messageId="m9")  # while it lies there
         ward.expire_leases()
         ward.invoke(letter)
         assert "BatchGetItem" not in ward.injector.calls
         assert ward.injector.calls.count("Query") == 1  # its own transcript
-    assert said(model.prompts[-1])[: len(seen)] == seen
+    assert said(model.requests[-1])[: len(seen)] == seen
 
 
 def test_the_work_of_an_agent_is_about_the_new_message_and_inner_loops_know_no_other() -> None:
@@ -289,7 +292,7 @@ def test_the_work_of_an_agent_is_about_the_new_message_and_inner_loops_know_no_o
     with Stage(Planner(), model) as stage:
         stage.send("Plan this.", contextId="c")
         stage.send("Plan that.", contextId="c")
-    assert [said(prompt) for prompt in model.prompts] == [[("user", "Plan this.")], [("user", "Plan that.")]]
+    assert [said(prompt) for prompt in model.requests] == [[("user", "Plan this.")], [("user", "Plan that.")]]
 
 
 class Mute(AgentExecutor):
@@ -304,8 +307,8 @@ class Mute(AgentExecutor):
 def test_an_executor_remembers_for_itself() -> None:
     with Stage(Agent(name="other", description="Another framework's."), executor=Mute()) as stage:
         stage.send("One.", contextId="c", wait=False, referenceTaskIds=["none"])
-        stage.pump()
-        stage.calls.clear()
+        stage.drain_queue()
+        stage.aws_calls.clear()
         stage.send("Two.", contextId="c", wait=False)
         assert reads_of(stage) == {}
 
@@ -318,7 +321,7 @@ def test_a_task_that_a_message_refers_to_is_told_with_its_files(play: Any) -> No
     stage.calls.clear()
     task = stage.send("Compare them.", referenceTaskIds=[chart["id"], other["id"], chart["id"]])
     assert reads_of(stage) == {"BatchGetItem": 1}
-    told = said(model.prompts[-1])
+    told = said(model.requests[-1])
     assert told[0][1].startswith(
         f"(Of another task, {chart['id']}, which the next message refers to:)\n\nChart it.\n\n"
     )
@@ -338,7 +341,7 @@ def test_a_reference_within_the_context_is_told_once(play: Any) -> None:
     first = stage.send("Rome?", contextId="c")
     stage.send("Oslo?", contextId="c")
     stage.send("Both?", contextId="c", referenceTaskIds=[first["id"]])
-    assert [text.rsplit("\n", 1)[-1] for _, text in said(model.prompts[-1])] == [
+    assert [text.rsplit("\n", 1)[-1] for _, text in said(model.requests[-1])] == [
         "Oslo?",
         "Snow.",
         "Rome?",
@@ -360,7 +363,7 @@ def test_a_reference_to_another_caller_s_task_reads_like_one_to_nothing(play: An
     assert len(set(refusals)) == 1
     assert refusals[0][0] == -32602
     assert "no such task" in refusals[0][1]
-    assert (stage.writes, stage.calls["PutObject"], len(model.prompts)) == (0, 0, 1)
+    assert (stage.writes, stage.calls["PutObject"], len(model.requests)) == (0, 0, 1)
 
 
 @pytest.mark.parametrize(("ids", "said"), [(["a"] * 11, "11 ids; 10 are"), (["a" * 257], "257 characters; 256 are")])
@@ -376,7 +379,7 @@ def test_a_long_answer_that_is_referred_to_is_cut(play: Any) -> None:
     stage = play(model, max_output_chars=4_000)
     ids = [stage.send(text)["id"] for text in ("One.", "Two.")]
     stage.send("Both.", referenceTaskIds=ids)
-    told = [text for _, text in said(model.prompts[-1])]
+    told = [text for _, text in said(model.requests[-1])]
     assert all(text.endswith("are left out here)") for text in (told[1], told[3]))
     assert sum(map(len, told)) < 4_000 + 300
 
@@ -387,7 +390,7 @@ def test_a_follow_up_may_refer_to_tasks_too(play: Any) -> None:
     other = stage.send("Rome?")
     asked = stage.send("Compare!")
     stage.send("With that.", taskId=asked["id"], referenceTaskIds=[other["id"], asked["id"]])
-    told = said(model.prompts[-1])
+    told = said(model.requests[-1])
     assert [role for role, _ in told] == ["user", "assistant", "tool", "user", "assistant", "user"]
     assert [text.rsplit("\n", 1)[-1] for _, text in told[3:]] == ["Rome?", "Rain.", "With that."]
 
@@ -404,7 +407,7 @@ def test_the_verdict_on_a_call_stays_one_whatever_it_refers_to() -> None:
         asked = stage.send("Send it.")
         done = stage.send("yes", taskId=asked["id"], referenceTaskIds=[other["id"]])
     assert status_text(done) == "It is sent."
-    assert said(model.prompts[-1])[-1] == ("tool", "sent\n(The user approved this call.)")
+    assert said(model.requests[-1])[-1] == ("tool", "sent\n(The user approved this call.)")
 
 
 def test_clients_of_the_old_protocol_have_it_too(play: Any) -> None:
@@ -418,17 +421,17 @@ def test_clients_of_the_old_protocol_have_it_too(play: Any) -> None:
 
     first = send("Rome?")
     send("Oslo?", contextId=first["contextId"])
-    assert said(model.prompts[-1])[0][1] == 'Rome?\n\n{"days": 3}'
+    assert said(model.requests[-1])[0][1] == 'Rome?\n\n{"days": 3}'
     send("Both?", referenceTaskIds=[first["id"]])
-    assert len(model.prompts[-1].turns) == 3
+    assert len(model.requests[-1].turns) == 3
 
 
 def test_a_context_of_many_long_talks_is_one_write_all_the_same() -> None:
     """A transaction has a limit, and a memory too."""
-    turns: Callable[[Prompt], Any] = lambda prompt: (  # noqa: E731
+    turns: Callable[[ModelRequest], Any] = lambda prompt: (  # noqa: E731
         "So." if prompt.turns[-1].text == "End." else calls("ask_user", question=f"And {len(prompt.turns)}?")
     )
-    model = ScriptedModel.by_turn(turns)
+    model = ScriptedModel.from_function(turns)
     with Stage(Agent(name="clerk", description="A clerk."), model, memory_chars=1_000_000) as stage:
         for _ in range(3):
             task = stage.send("Begin.", contextId="c")
@@ -437,4 +440,4 @@ def test_a_context_of_many_long_talks_is_one_write_all_the_same() -> None:
         asked = [stage.send(f"Other {number}.")["id"] for number in range(10)]
         task = stage.send("End.", contextId="c", referenceTaskIds=asked)
     assert task_state(task) == "completed"
-    assert 40 + 2 * 10 - 2 <= len(said(model.prompts[-1])) <= 40 + 4 * 10 + 1
+    assert 40 + 2 * 10 - 2 <= len(said(model.requests[-1])) <= 40 + 4 * 10 + 1

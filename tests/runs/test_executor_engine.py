@@ -70,7 +70,7 @@ def stage(echo: Echo) -> Any:
 
 def finish(stage: Stage, text: str, **rest: Any) -> dict[str, Any]:
     task = stage.send(text, wait=False, **rest)
-    stage.pump()
+    stage.drain_queue()
     return stage.get(task["id"])
 
 
@@ -97,7 +97,7 @@ def test_it_can_ask_and_is_called_again_with_the_answer(stage: Stage, echo: Echo
     task = finish(stage, "ask")
     assert task_state(task) == "input_required"
     stage.send("this one", taskId=task["id"], wait=False)
-    stage.pump()
+    stage.drain_queue()
     assert status_text(stage.get(task["id"])) == "You said this one."
     assert echo.runs == 2
 
@@ -112,7 +112,7 @@ def test_one_that_breaks_or_stops_without_an_end_fails_with_words(stage: Stage) 
 
 def test_one_that_needs_more_time_than_a_run_has_fails_and_says_so(stage: Stage) -> None:
     task = stage.send("sleep", wait=False)
-    stage.pump(seconds=3.5)
+    stage.drain_queue(seconds=3.5)
     assert "more time than one run" in status_text(stage.get(task["id"]))
 
 
@@ -129,7 +129,7 @@ def test_after_a_run_that_died_it_is_run_again_only_if_that_is_harmless(repeatab
             UpdateExpression="SET held = :yes, lease_end = :past",
             ExpressionAttributeValues={":yes": {"BOOL": True}, ":past": {"N": "1000"}},
         )
-        stage.pump()
+        stage.drain_queue()
         done = stage.get(task["id"])
     assert (task_state(done), echo.runs) == (("completed", 1) if repeatable else ("failed", 0))
 
@@ -140,8 +140,8 @@ def test_cancel_reaches_an_executor_in_the_middle_of_its_work(stage: Stage, echo
     from agentfn.testing import LocalLambdaContext, queue_event
 
     task = stage.send("sleep", wait=False)
-    [message] = stage.receive()
-    worker = stage.new_process()
+    [message] = stage.receive_messages()
+    worker = stage.new_environment()
     thread = threading.Thread(target=lambda: worker(queue_event(message), LocalLambdaContext(60)))
     thread.start()
     while echo.runs == 0:

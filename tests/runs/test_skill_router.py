@@ -10,7 +10,7 @@ from a2a.server.events.event_queue import EventQueue
 
 from agentfn import Agent, Skill
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
-from agentfn.models import Reply, Usage
+from agentfn.models import ModelResponse, Usage
 from agentfn.runs.skill_router import parse_skill_id
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls, pause
 from conftest import status_text, task_state
@@ -55,16 +55,16 @@ def staged() -> Iterator[Staging]:
 
 
 def skills_of(model: ScriptedModel) -> list[str]:
-    for prompt in model.prompts:
+    for prompt in model.requests:
         check_request(prompt)
-    return [prompt.system.removeprefix("skill: ") for prompt in model.prompts]
+    return [prompt.system.removeprefix("skill: ") for prompt in model.requests]
 
 
 def test_a_message_that_names_no_skill_gets_the_one_that_the_router_picks(staged: Staging) -> None:
     model, router = ScriptedModel("Drawn."), ScriptedModel("chart")
     task = staged(model, router).send("Sales by month, please.")
     assert (status_text(task), skills_of(model)) == ("Drawn.", ["chart"])
-    [asked] = router.prompts
+    [asked] = router.requests
     check_request(asked)
     assert [turn.text for turn in asked.turns] == ["Sales by month, please."]
     assert "- chart: Charts. Draws a chart of a table.\n- sums: Sums. Adds up" in asked.system
@@ -79,7 +79,7 @@ def test_a_message_that_names_its_skill_gets_it_unasked(staged: Staging, name: s
     stage.send("Sales?", metadata={name: "sums"})
     with pytest.raises(RpcError, match="it has: chart, sums"):
         stage.send("Sales?", metadata={name: "fly"})
-    assert (skills_of(model), router.prompts) == (["sums"], [])
+    assert (skills_of(model), router.requests) == (["sums"], [])
 
 
 def test_without_a_router_the_default_does_it(staged: Staging) -> None:
@@ -87,14 +87,14 @@ def test_without_a_router_the_default_does_it(staged: Staging) -> None:
     stage = staged(model, None)
     stage.send("Sales?")
     assert skills_of(model) == ["default"]
-    assert (stage.writes, stage.reads) == (2, 0)
+    assert (stage.write_count, stage.read_count) == (2, 0)
 
 
 def test_an_agent_of_one_skill_has_nothing_to_choose_from() -> None:
     model, router = ScriptedModel("Done."), ScriptedModel()
     with Stage(Desk(skills=(CHART,), models={"small": lambda: router}), model, router_llm_model="small") as stage:
         stage.send("Sales?")
-    assert (skills_of(model), router.prompts) == (["default"], [])
+    assert (skills_of(model), router.requests) == (["default"], [])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_an_answer_is_read_for_the_first_id_in_it(answer: str, skill: str) -> No
     "trouble",
     [
         "I cannot say.",
-        Reply("", finish="content_filter"),
+        ModelResponse("", finish_reason="content_filter"),
         ModelRequestRejected("no such model"),
         ModelUnavailable("overloaded"),
     ],
@@ -130,14 +130,15 @@ def test_a_router_that_is_of_no_help_leaves_it_to_the_default(staged: Staging, t
     model, router = ScriptedModel("Done."), ScriptedModel(trouble)
     task = staged(model, router).send("Sales?")
     assert (task_state(task), skills_of(model)) == ("completed", ["default"])
-    assert len(router.prompts) == 1
+    assert len(router.requests) == 1
 
 
 def test_what_the_router_costs_is_a_part_of_what_the_answer_costs(staged: Staging) -> None:
     model = ScriptedModel(
-        Reply(calls=(calls("ask_user", question="Which?"),), usage=Usage(5, 1)), Reply("Done.", usage=Usage(7, 1))
+        ModelResponse(tool_calls=(calls("ask_user", question="Which?"),), usage=Usage(5, 1)),
+        ModelResponse("Done.", usage=Usage(7, 1)),
     )
-    stage = staged(model, ScriptedModel(Reply("sums", usage=Usage(100, 2, cost=0.5))))
+    stage = staged(model, ScriptedModel(ModelResponse("sums", usage=Usage(100, 2, cost=0.5))))
     asked = stage.send("Sales?")
     about = asked["metadata"]["agentfn"]
     assert (about["steps"], about["usage"]["prompt"], about["usage"]["cost"]) == (1, 105, 0.5)
@@ -146,9 +147,9 @@ def test_what_the_router_costs_is_a_part_of_what_the_answer_costs(staged: Stagin
 
 
 def test_its_tokens_count_for_the_limits_of_the_task(staged: Staging) -> None:
-    model, router = ScriptedModel("As far as I got."), ScriptedModel(Reply("sums", usage=Usage(5_000, 2)))
+    model, router = ScriptedModel("As far as I got."), ScriptedModel(ModelResponse("sums", usage=Usage(5_000, 2)))
     staged(model, router, max_tokens=1_000).send("Sales?")
-    assert "reached" in model.prompts[0].turns[-1].text
+    assert "reached" in model.requests[0].turns[-1].text
 
 
 def test_a_conversation_that_goes_on_keeps_its_skill(staged: Staging) -> None:
@@ -157,16 +158,16 @@ def test_a_conversation_that_goes_on_keeps_its_skill(staged: Staging) -> None:
     stage = staged(model, router)
     asked = stage.send("Sales?")
     stage.send("A chart of 2026.", taskId=asked["id"])
-    assert (skills_of(model), len(router.prompts)) == (["sums", "sums"], 1)
+    assert (skills_of(model), len(router.requests)) == (["sums", "sums"], 1)
 
 
 def test_who_is_answered_at_once_does_not_wait_for_the_router(staged: Staging) -> None:
     model, router = ScriptedModel("Added."), ScriptedModel("sums")
     stage = staged(model, router)
     stage.send("Sales?", wait=False)
-    assert router.prompts == []
-    stage.pump()
-    assert (skills_of(model), len(router.prompts)) == (["sums"], 1)
+    assert router.requests == []
+    stage.drain_queue()
+    assert (skills_of(model), len(router.requests)) == (["sums"], 1)
 
 
 def test_a_run_without_the_time_for_it_leaves_it_to_the_next(staged: Staging) -> None:
@@ -174,9 +175,9 @@ def test_a_run_without_the_time_for_it_leaves_it_to_the_next(staged: Staging) ->
     model, router = ScriptedModel("Added."), ScriptedModel(pause(30), "sums")
     stage = staged(model, router)
     task = stage.send("Sales?", seconds=4)
-    assert (task_state(task), model.prompts) == ("working", [])
+    assert (task_state(task), model.requests) == ("working", [])
     router._script[0] = pause(0)
-    stage.pump()
+    stage.drain_queue()
     assert (status_text(stage.get(task["id"])), skills_of(model)) == ("Added.", ["sums"])
 
 
@@ -194,7 +195,7 @@ def test_a_run_that_follows_a_dead_one_does_not_ask_the_router_again(staged: Sta
     ward.expire_leases()
     ward.invoke(letter)
     assert status_text(ward.only_task()) == "Added."
-    assert (skills_of(model), len(router.prompts)) == ([skill, skill], 1)
+    assert (skills_of(model), len(router.requests)) == ([skill, skill], 1)
 
 
 def test_a_choice_that_was_not_saved_is_made_again(staged: Staging) -> None:
@@ -206,7 +207,7 @@ def test_a_choice_that_was_not_saved_is_made_again(staged: Staging) -> None:
     assert ward.invoke(letter, at=3) is None
     ward.expire_leases()
     ward.invoke(letter)
-    assert (skills_of(model), len(router.prompts)) == (["sums"], 2)
+    assert (skills_of(model), len(router.requests)) == (["sums"], 2)
 
 
 def test_a_task_in_a_known_context_is_routed_by_its_own_message(staged: Staging) -> None:
@@ -215,9 +216,9 @@ def test_a_task_in_a_known_context_is_routed_by_its_own_message(staged: Staging)
     stage = staged(model, router)
     stage.send("Chart it.", contextId="c")
     stage.send("x" * 10_000, contextId="c")
-    assert [len(turn.text) for turn in router.prompts[-1].turns] == [4_000]
+    assert [len(turn.text) for turn in router.requests[-1].turns] == [4_000]
     assert skills_of(model) == ["chart", "sums"]
-    assert [turn.text for turn in model.prompts[-1].turns][:2] == ["Chart it.", "Drawn."]
+    assert [turn.text for turn in model.requests[-1].turns][:2] == ["Chart it.", "Drawn."]
 
 
 def test_a_router_of_litellm_s_is_asked_with_its_own_address_and_key() -> None:
@@ -249,5 +250,5 @@ def test_an_executor_finds_its_own_way() -> None:
     agent = Desk(models={"small": lambda: router})
     with Stage(agent, executor=Echo(), router_llm_model="small") as stage:
         stage.send("Sales?", wait=False)
-        stage.pump()
-    assert router.prompts == []
+        stage.drain_queue()
+    assert router.requests == []

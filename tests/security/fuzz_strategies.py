@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agentfn.testing import http_event, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 
 TASK = "00000000-0000-4000-8000-000000000000"
 OLD_PARTS = [
@@ -386,7 +386,7 @@ def paths(draw: st.DrawFn, known: list[str]) -> str:
 def events(draw: st.DrawFn, method: str, path: str, body: str | bytes | None, version: str = "") -> dict[str, Any]:
     """As one of the gateways hands it over, mostly with a token and with what such a request says of itself."""
     headers = {"Content-Type": "application/json", **({"A2A-Version": version} if version else {})}
-    headers |= headers_of("alice") if draw(st.integers(0, 9)) else {}
+    headers |= auth_headers("alice") if draw(st.integers(0, 9)) else {}
     headers |= draw(HEADERS)
     make = draw(st.sampled_from([rest_event, http_event]))
     sent = body.encode("utf-8", "surrogatepass") if isinstance(body, str) and "\ud800" in body else body

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 from a2a.utils.errors import InvalidParamsError
-from agentfn.a2a.wire.file_parts import validate_file_parts
-from agentfn.a2a.wire.strict_json import JsonBodyError, parse_body
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentfn import Agent, InputFile, tool
+from agentfn.a2a.wire.file_parts import validate_file_parts
+from agentfn.a2a.wire.strict_json import JsonBodyError, parse_body
 from agentfn.errors import FileRejected
 from agentfn.event_sources.api_gateway import normalize_event
 from agentfn.fetch.fetch_response import choose_file_name
 from agentfn.fetch.source import read_source
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from agentfn.tools.workspaces.file_names import content_disposition, sanitize_file_name, sanitize_media_type
 from security import fuzz_strategies
 from security.fuzz_strategies import bodies, events, paths
@@ -52,7 +52,7 @@ def stage() -> Iterator[Stage]:
         return len(file.read_bytes())
 
     agent = Agent(name="clerk", description="A clerk.", tools=[count])
-    model = ScriptedModel.by_turn(lambda _: "Done.")
+    model = ScriptedModel.from_function(lambda _: "Done.")
     with Stage(agent, model, mcp=True, streaming=True, fetch_hosts="nowhere.test") as stage:
         yield stage
 
@@ -156,14 +156,14 @@ def test_a_packed_body_is_never_unpacked(stage: Stage, path: str, pack: Any, bom
     """Not even a good request, so not a bomb either: its bytes are no JSON, whatever its headers say."""
     body = pack(json.dumps(PACKED[path]).encode() + b" " * (50_000_000 if bomb else 0))
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    headers |= headers_of("alice") | ({} if path.startswith("/v1") else {"A2A-Version": "1.0"})
-    before = stage.items()
+    headers |= auth_headers("alice") | ({} if path.startswith("/v1") else {"A2A-Version": "1.0"})
+    before = stage.table_items()
     for encoding in ("gzip", "deflate", "gzip, gzip", "br", "identity"):
         event = rest_event("POST", path, body, {**headers, "Content-Encoding": encoding})
         answer = answered(stage, event)
         assert "error" in answer["body"]
         assert answer["statusCode"] >= 400 or path == "/"
-    assert stage.items() == before
+    assert stage.table_items() == before
 
 
 TOKENS = st.one_of(
@@ -185,7 +185,7 @@ TOKENS = st.one_of(
 def test_a_page_token_is_ours_or_refused(stage: Stage, token: str, more: bool) -> None:
     params = {"pageToken": token, **({"contextId": "c", "pageSize": 1} if more else {})}
     call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": params})
-    headers = {"Content-Type": "application/json", "A2A-Version": "1.0", **headers_of("bob")}
+    headers = {"Content-Type": "application/json", "A2A-Version": "1.0", **auth_headers("bob")}
     told = json.loads(answered(stage, rest_event("POST", "/", call, headers))["body"])
     assert "result" not in told or told["result"].get("tasks", []) == []
 

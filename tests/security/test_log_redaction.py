@@ -18,7 +18,7 @@ from agentfn.bootstrap import aws_client
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.telemetry import logger
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
-from agentfn.testing.stage import token_of
+from agentfn.testing.stage import bearer_token
 from support.raw_http_server import RawHttpServer, http_response
 
 NAMES = [
@@ -90,7 +90,7 @@ class Log:
         signatures = [part for text in self.answers for found in SIGNATURE.findall(text) for part in found if part]
         key = [line for line in PEM.splitlines() if "-" not in line]
         text = self._text.getvalue() + "".join(more)
-        everything = [*SECRET.values(), *signatures, *key, *JWT.split("."), token_of("alice"), token_of("bob")]
+        everything = [*SECRET.values(), *signatures, *key, *JWT.split("."), bearer_token("alice"), bearer_token("bob")]
         encoded = [base64.b64encode(secret.encode()).decode()[:-4] for secret in SECRET.values()]
         assert [secret for secret in [*everything, *encoded] if secret in text] == []
         return text
@@ -116,7 +116,7 @@ def stage(*script: Any, **more: Any) -> Stage:
 
 
 def ask(log: Log, stage: Stage, method: str, path: str, body: Any = None, **rest: Any) -> dict[str, Any]:
-    headers = {**JSON, "Authorization": f"Bearer {token_of('alice')}", **rest.pop("headers", {})}
+    headers = {**JSON, "Authorization": f"Bearer {bearer_token('alice')}", **rest.pop("headers", {})}
     text = body if isinstance(body, str | bytes | None) else json.dumps(body)
     said: dict[str, Any] = stage.handler(rest_event(method, path, text, headers, **rest), LocalLambdaContext(30))
     log.answers.append(str(said["body"]))
@@ -151,7 +151,7 @@ def told(stage: Stage) -> None:
             for queue in region.queues.values():
                 for waiting in queue._messages:
                     waiting.delayed_until = 0
-    stage.pump()
+    stage.drain_queue()
 
 
 def test_a_day_on_which_all_goes_well_is_logged_without_what_was_said(
@@ -223,7 +223,7 @@ def test_a_model_that_fails_is_logged_and_not_what_it_was_asked(
 ) -> None:
     with stage(*USES[:2], *[failure] * 3) as played:
         ask(log, played, "POST", "/message:send", message())
-        played.pump(most=5)
+        played.drain_queue(max_rounds=5)
     log.clean(*capfd.readouterr())
 
 
@@ -249,7 +249,7 @@ def test_an_aws_that_fails_is_logged_and_not_what_was_to_be_kept(
     with RawHttpServer(http_response(b"", status="500 Oh")) as hook, stage(*USES, *["Done."] * 9) as played:
         sent = ask(log, played, "POST", "/message:send", message(hook.url, messageId=SECRET["context"]))
         task = json.loads(sent["body"])["task"]["id"]
-        waiting = played.receive()
+        waiting = played.receive_messages()
         fail(played)
         key = {"Idempotency-Key": "other"}
         ask(log, played, "POST", "/message:send", message(hook.url, contextId=SECRET["context"]), headers=key)
@@ -258,7 +258,7 @@ def test_an_aws_that_fails_is_logged_and_not_what_was_to_be_kept(
         ask(log, played, "GET", f"/files/{task}.{'0' * 32}")
         if fail is not without_queue:
             for one in waiting:
-                played.deliver(one)
+                played.deliver_message(one)
     assert "failed" in log.clean(*capfd.readouterr())
 
 

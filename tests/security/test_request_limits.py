@@ -17,7 +17,7 @@ from agentfn.a2a.push import push_configs
 from agentfn.bootstrap import aws_client
 from agentfn.fetch import address_policy
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from agentfn.tools.workspaces import file_names
 from support.protocol_clients import CLIENTS, ProtocolClient
 
@@ -44,7 +44,7 @@ class Caller:
         self.task = stage.send("Hi!")["id"]
 
     def ask(self, method: str, path: str, body: str | None = None, **headers: str) -> Answer:
-        sent = {**JSON, **headers_of("alice"), **{name.replace("_", "-"): value for name, value in headers.items()}}
+        sent = {**JSON, **auth_headers("alice"), **{name.replace("_", "-"): value for name, value in headers.items()}}
         answer: Answer = self.stage.handler(rest_event(method, path, body, sent), LocalLambdaContext(30))
         return answer
 
@@ -67,13 +67,13 @@ class Caller:
         objects = [item["Key"] for item in aws_client("s3").list_objects_v2(Bucket=bucket).get("Contents", [])]
         queue = aws_client("sqs").get_queue_attributes(QueueUrl=self.stage.resources.queue_url, AttributeNames=["All"])
         waiting = [value for name, value in queue["Attributes"].items() if name.startswith("ApproximateNumber")]
-        return sorted(self.stage.items(), key=str), sorted(objects), sum(map(int, waiting))
+        return sorted(self.stage.table_items(), key=str), sorted(objects), sum(map(int, waiting))
 
 
 @pytest.fixture(scope="module")
 def caller() -> Iterator[Caller]:
     agent = Agent(name="clerk", description="A clerk.")
-    with Stage(agent, ScriptedModel.by_turn(lambda _: "Done."), **SET) as stage:
+    with Stage(agent, ScriptedModel.from_function(lambda _: "Done."), **SET) as stage:
         yield Caller(stage)
 
 
@@ -205,7 +205,7 @@ LIMITS: dict[str, Limit] = {
 
 def padded(size: int) -> str:
     """An extension's name that fills the headers up to that many characters."""
-    event = rest_event("GET", "/tasks", None, {**JSON, **headers_of("alice"), "A2A-Extensions": ""})
+    event = rest_event("GET", "/tasks", None, {**JSON, **auth_headers("alice"), "A2A-Extensions": ""})
     return "x" * (size - sum(len(name) + len(value) for name, value in event["headers"].items()))
 
 
@@ -253,7 +253,7 @@ def test_every_setting_of_what_a_caller_may_send_has_its_case() -> None:
 @pytest.mark.parametrize("where", ["metadata", "metadata of a part", "data"])
 def test_what_is_as_deep_as_is_allowed_can_be_read_ever_after(play: Any, speaker: ProtocolClient, where: str) -> None:
     """In a task, in a list of them, in a stream, and by a client of the other protocol."""
-    stage = play(ScriptedModel.by_turn(lambda _: "Done."), streaming=True)
+    stage = play(ScriptedModel.from_function(lambda _: "Done."), streaming=True)
     said = deep(inbound_message.MAX_NESTING_DEPTH)
     part = {"data": said} if where == "data" else {"text": "Hi!", **({"metadata": said} if "part" in where else {})}
     rest = {"metadata": said} if where == "metadata" else {}
@@ -280,7 +280,7 @@ def test_whatever_is_deeper_is_the_caller_s_fault(play: Any, speaker: ProtocolCl
 def test_an_id_that_no_key_can_hold_is_one_that_nothing_has(caller: Caller, length: int) -> None:
     """DynamoDB itself takes a key of more than 2,048 bytes for an error."""
     for name in ("x" * length, "é" * length):
-        caller.stage.calls.clear()
+        caller.stage.aws_calls.clear()
         for method, params in (
             ("GetTask", {"id": name}),
             ("CancelTask", {"id": name}),
@@ -290,7 +290,7 @@ def test_an_id_that_no_key_can_hold_is_one_that_nothing_has(caller: Caller, leng
             assert json.loads(caller.rpc(method, params)["body"])["error"]["code"] == -32001
         gone = caller.rpc("DeleteTaskPushNotificationConfig", {"taskId": caller.task, "id": name})
         assert "error" not in json.loads(gone["body"])
-        asked = caller.stage.calls["GetItem"] + caller.stage.writes
+        asked = caller.stage.aws_calls["GetItem"] + caller.stage.write_count
         assert length <= 1_024 or asked <= 4, "what cannot be a key is not asked for"
 
 

@@ -16,9 +16,9 @@ from starlette.routing import Mount, Route
 from agentfn import Agent, File, InputFile, Output, tool
 from agentfn.a2a.wire import v0_3
 from agentfn.bootstrap import aws_client
-from agentfn.models import Prompt
+from agentfn.models import ModelRequest
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 from support.protocol_clients import RPC_METHODS as SPOKEN
 
 pytestmark = pytest.mark.slow
@@ -162,7 +162,7 @@ def count(file: InputFile) -> int:
     return len(file.read_bytes())
 
 
-def answering(prompt: Prompt) -> Any:
+def answering(prompt: ModelRequest) -> Any:
     """Draws for one who speaks of treasure, asks one who wants to be asked, and tells others what they said."""
     last = prompt.turns[-1]
     if last.role == "user" and "Ask" in last.text:
@@ -187,7 +187,7 @@ class World:
         waiting = self.begun("alices too", [{"text": f"Ask! {WORDS}"}], contextId=done["contextId"])
         self.waiting = dataclasses.replace(self.ids, task=waiting["id"], config=waiting["id"])
         assert [task["status"]["state"][11:] for task in (done, waiting)] == ["COMPLETED", "INPUT_REQUIRED"]
-        model.prompts.clear()
+        model.requests.clear()
 
     def begun(self, message_id: str, parts: list[Any], **rest: Any) -> Any:
         config = {name: rest.pop(name) for name in ("taskPushNotificationConfig",) if name in rest}
@@ -199,7 +199,7 @@ class World:
         version = {} if path.startswith("/v1") or "/" in (body or {}).get("method", "/") else {"A2A-Version": "1.0"}
         version = {"A2A-Version": "1.0"} if path not in ("/", "/mcp") and not path.startswith("/v1") else version
         accept = {"Accept": "application/json, text/event-stream"} if path == "/mcp" else {}
-        proof = headers_of(who) if self.auth == "bearer" else {}
+        proof = auth_headers(who) if self.auth == "bearer" else {}
         headers = {**JSON, **version, **accept, **proof, **rest.pop("headers", {})}
         event = rest.pop("make", rest_event)(method, path, json.dumps(body) if body else None, headers, **rest)
         if self.auth == "iam" and "version" in event:
@@ -225,7 +225,7 @@ class World:
         return [item["Key"] for item in found if part in item["Key"]]
 
     def of_alice(self) -> tuple[list[Any], list[str], int]:
-        items = [item for item in self.stage.items() if "#bob" not in item["pk"]["S"]]
+        items = [item for item in self.stage.table_items() if "#bob" not in item["pk"]["S"]]
         return sorted(items, key=str), self.objects("alice"), self.queued()
 
     def queued(self) -> int:
@@ -238,7 +238,7 @@ class World:
 
 @pytest.fixture(scope="module", params=["bearer", "iam"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    model = ScriptedModel.by_turn(answering)
+    model = ScriptedModel.from_function(answering)
     agent = Agent(name="clerk", description="A clerk.", tools=[draw, count])
     with Stage(agent, model, auth=request.param, mcp=True, streaming=True) as stage:
         yield World(stage, model, request.param)
@@ -331,13 +331,13 @@ def test_a_list_shows_nothing_of_another_s(world: World) -> None:
 
 def test_another_s_context_is_one_s_own_and_empty(world: World) -> None:
     message = said(world.ids, taskId="", contextId=world.ids.context, messageId=str(uuid4()))
-    world.model.prompts.clear()
+    world.model.requests.clear()
     for answer in (
         world.rpc("bob", "SendMessage", {"message": message}),
         world.rpc("bob", "ListTasks", {"contextId": world.ids.context, "historyLength": 100}),
     ):
         assert not told(answer)
-    [prompt] = world.model.prompts
+    [prompt] = world.model.requests
     assert "treasure" not in repr(prompt)
     assert [turn.text for turn in prompt.turns if turn.role == "user"] == ["Go on!"]
     again = world.rpc("alice", "ListTasks", {"contextId": world.ids.context})
@@ -424,4 +424,4 @@ def test_a_proof_that_is_none_lets_nobody_in(proof: str, name: str) -> None:
                 )
                 assert answer["statusCode"] == 401
                 assert "WWW-Authenticate".lower() in answer["headers"]
-                assert not stage.calls
+                assert not stage.aws_calls

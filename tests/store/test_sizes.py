@@ -18,7 +18,9 @@ def test_what_a_step_writes_does_not_grow_with_the_steps_before(world: Any) -> N
     head = world.created()
     world.requests.clear()
     for number in range(200):
-        head = world.run(world.tasks.save(head, turns=[Turn("tool", f"result {number:03d}", call_id="c", name="f")]))
+        head = world.run(
+            world.tasks.save(head, turns=[Turn("tool", f"result {number:03d}", tool_call_id="c", tool_name="f")])
+        )
     sizes = [size for name, size in world.requests if name == "TransactWriteItems"]
     assert len(sizes) == 200
     assert max(sizes[100:]) - min(sizes[:10]) <= 8  # digits of a counter
@@ -37,7 +39,7 @@ def test_a_task_with_a_long_history_is_not_written_with_every_step(world: Any) -
 
 
 def test_two_hundred_turns_are_saved_at_once_and_in_order(world: Any) -> None:
-    turns = [Turn("tool", str(number), call_id=str(number), name="f") for number in range(200)]
+    turns = [Turn("tool", str(number), tool_call_id=str(number), tool_name="f") for number in range(200)]
     head = world.run(world.tasks.save(world.created(), turns=turns))
     assert head.turns == 200
     assert world.run(world.tasks.load("alice", "t1")) == (head, turns)
@@ -45,14 +47,14 @@ def test_two_hundred_turns_are_saved_at_once_and_in_order(world: Any) -> None:
 
 
 def test_no_transaction_is_larger_than_dynamodb_takes(world: Any) -> None:
-    turns = [Turn("tool", random_text(250_000, seed), call_id=str(seed), name="f") for seed in range(24)]
+    turns = [Turn("tool", random_text(250_000, seed), tool_call_id=str(seed), tool_name="f") for seed in range(24)]
     head = world.run(world.tasks.save(world.created(), turns=turns))
     assert world.run(world.tasks.load("alice", "t1")) == (head, turns)
     assert max(size for _, size in world.requests) < 4_000_000
 
 
 def test_a_turn_of_five_megabytes_spills_and_comes_back(world: Any) -> None:
-    turn = Turn("tool", random_text(5_000_000), call_id="c", name="f")
+    turn = Turn("tool", random_text(5_000_000), tool_call_id="c", tool_name="f")
     head = world.run(world.tasks.save(world.created(), turns=[turn]))
     assert world.run(world.tasks.load("alice", "t1")) == (head, [turn])
     [item] = world.items("turn#")

@@ -10,7 +10,7 @@ from a2a.types import TaskState
 
 from agentfn.bootstrap import aws_client
 from agentfn.errors import ConflictError, StoredDataError
-from agentfn.models import Call, Turn, Usage
+from agentfn.models import ToolCall, Turn, Usage
 from agentfn.runs.task_updates import with_status
 from agentfn.store import MessageRecord, TaskRecord, TaskStore
 from agentfn.store.task_events import status_event
@@ -28,9 +28,9 @@ def ended(head: TaskRecord, state: int = TaskState.TASK_STATE_COMPLETED) -> dict
 def test_what_was_created_is_read_back_whole(world: Any) -> None:
     turns = [
         Turn("user", "é 😀 \x00"),
-        Turn("assistant", "", (Call("a", "f", '{"n": 12345678901234567890}'),), usage=Usage(1, 2, 3, 0.25)),
-        Turn("tool", "r", call_id="a", name="f"),
-        Turn("assistant", "x", cut=True),
+        Turn("assistant", "", (ToolCall("a", "f", '{"n": 12345678901234567890}'),), usage=Usage(1, 2, 3, 0.25)),
+        Turn("tool", "r", tool_call_id="a", tool_name="f"),
+        Turn("assistant", "x", truncated=True),
     ]
     files = (FileRecord("a.txt", "text/plain", 3, "attached", "key"), FileRecord("b", "x/y", 0, "produced", url="u"))
     made = world.run(world.tasks.create(world.head(skill="s", files=files), [RECORD], turns))

@@ -10,7 +10,7 @@ from uuid import uuid4
 from a2a.utils.errors import A2A_ERROR_REASONS, JSON_RPC_ERROR_CODE_MAP
 
 from agentfn.testing import LocalLambdaContext, Stage, rest_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 
 REASONS = {code: A2A_ERROR_REASONS.get(kind, "PARSE_ERROR") for kind, code in JSON_RPC_ERROR_CODE_MAP.items()}
 RPC_METHODS = {
@@ -112,7 +112,7 @@ class ProtocolClient:
 
     def stream(self, stage: Stage, what: str, params: Any, task_id: str = "", seconds: float = 60) -> ProtocolResponse:
         """Through the door that streams."""
-        headers = headers_of("alice") | ({} if self.v0_3 else {"A2A-Version": "1.0"})
+        headers = auth_headers("alice") | ({} if self.v0_3 else {"A2A-Version": "1.0"})
         if self.rest:
             method, path = REST_PATHS[what].split(" ")
             path = ("/v1" if self.v0_3 else "") + path.format(id=task_id)

@@ -8,7 +8,7 @@ import pytest
 
 from agentfn import Agent, ConfigurationError, File, InputFile, Output, tool
 from agentfn.bootstrap import aws_client
-from agentfn.models import Reply
+from agentfn.models import ModelResponse
 from agentfn.testing import ScriptedModel, Stage, calls, invoke, pause
 
 
@@ -21,8 +21,8 @@ def shout(document: InputFile) -> Output:
 class Fixed:
     name = "fixed"
 
-    async def ask(self, prompt: Any) -> Reply:
-        return Reply("Always this.")
+    async def ask(self, prompt: Any) -> ModelResponse:
+        return ModelResponse("Always this.")
 
 
 AGENT = Agent(name="shouter", description="Shouts.", tools=[shout])

@@ -5,20 +5,20 @@ from collections.abc import Callable
 import pytest
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
-from agentfn.models import Call, Model, Prompt, Reply, Turn, Usage
-from agentfn.testing.scripted_model import Answer, ScriptedModel, ScriptOver, calls, pause
+from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall, Turn, Usage
+from agentfn.testing.scripted_model import ScriptedAnswer, ScriptedModel, ScriptExhausted, calls, pause
 from provider_stubs.clients import hello_request, request_with_calls
 
-type Asked = Callable[[ScriptedModel, Prompt], Reply]
+type Asked = Callable[[ScriptedModel, ModelRequest], ModelResponse]
 
 
 @pytest.fixture
 def asked() -> Asked:
     """Each question in an event loop of its own: the script is no part of one."""
 
-    def asked(model: ScriptedModel, prompt: Prompt) -> Reply:
+    def asked(model: ScriptedModel, prompt: ModelRequest) -> ModelResponse:
         with asyncio.Runner() as runner:
-            return runner.run(model.ask(prompt))
+            return runner.run(model.generate(prompt))
 
     return asked
 
@@ -28,28 +28,32 @@ def test_a_script_is_played_line_by_line_and_the_prompts_are_kept(asked: Asked) 
     assert isinstance(model, ScriptedModel)
 
     assert [asked(model, hello_request("first")).text, asked(model, hello_request("second")).text] == ["one", "two"]
-    assert [prompt.turns[0].text for prompt in model.prompts] == ["first", "second"]
-    assert (model.played, model.left) == (2, 0)
+    assert [prompt.turns[0].text for prompt in model.requests] == ["first", "second"]
+    assert (model.played_count, model.remaining) == (2, 0)
 
 
 def test_a_call_is_played_with_an_id_that_says_where_it_was_made(asked: Asked) -> None:
     model = ScriptedModel(calls("look", at="Paris"), (calls("look", at="a"), calls("listen")))
 
     first = asked(model, hello_request())
-    second = asked(model, request_with_calls(*first.calls))
+    second = asked(model, request_with_calls(*first.tool_calls))
 
-    assert first == Reply(calls=(Call("call_1_1", "look", '{"at": "Paris"}'),), finish="tool_calls")
-    assert [(call.id, call.name) for call in second.calls] == [("call_2_1", "look"), ("call_2_2", "listen")]
-    assert json.loads(second.calls[1].arguments) == {}
+    assert first == ModelResponse(
+        tool_calls=(ToolCall("call_1_1", "look", '{"at": "Paris"}'),), finish_reason="tool_calls"
+    )
+    assert [(call.id, call.name) for call in second.tool_calls] == [("call_2_1", "look"), ("call_2_2", "listen")]
+    assert json.loads(second.tool_calls[1].arguments) == {}
 
 
 def test_a_reply_is_played_as_it_is_but_for_missing_ids(asked: Asked) -> None:
-    broken = Reply("Hm.", (Call("", "look", '{"at": "Par'), Call("mine", "look", "{}")), Usage(3, 2), "length")
+    broken = ModelResponse(
+        "Hm.", (ToolCall("", "look", '{"at": "Par'), ToolCall("mine", "look", "{}")), Usage(3, 2), "length"
+    )
 
     reply = asked(ScriptedModel(broken), hello_request())
 
-    assert [call.id for call in reply.calls] == ["call_1_1", "mine"]
-    assert (reply.text, reply.usage, reply.finish) == ("Hm.", Usage(3, 2), "length")
+    assert [call.id for call in reply.tool_calls] == ["call_1_1", "mine"]
+    assert (reply.text, reply.usage, reply.finish_reason) == ("Hm.", Usage(3, 2), "length")
 
 
 def test_an_exception_is_raised_once(asked: Asked) -> None:
@@ -62,7 +66,7 @@ def test_an_exception_is_raised_once(asked: Asked) -> None:
 
 
 def test_a_function_answers_from_the_prompt_now_or_later(asked: Asked) -> None:
-    async def later(prompt: Prompt) -> Answer:
+    async def later(prompt: ModelRequest) -> ScriptedAnswer:
         await asyncio.sleep(0)
         return f"later: {prompt.turns[0].text}"
 
@@ -76,11 +80,13 @@ def test_a_script_that_is_over_is_refused_and_says_how_much_was_played(asked: As
     for _ in range(2):
         asked(model, hello_request())
 
-    with pytest.raises(ScriptOver, match="the script of parrot is over: 2 played, one more was asked for") as caught:
+    with pytest.raises(
+        ScriptExhausted, match="the script of parrot is over: 2 played, one more was asked for"
+    ) as caught:
         asked(model, hello_request())
 
     assert isinstance(caught.value, ModelRequestRejected)
-    assert len(model.prompts) == 3
+    assert len(model.requests) == 3
 
 
 def test_a_pause_past_the_limit_is_a_model_that_did_not_answer_and_the_line_is_played_again(asked: Asked) -> None:
@@ -89,7 +95,7 @@ def test_a_pause_past_the_limit_is_a_model_that_did_not_answer_and_the_line_is_p
     with pytest.raises(ModelUnavailable, match=r"did not answer within 0.01 s"):
         asked(model, hello_request(timeout=0.01))
 
-    assert (model.played, model.left) == (0, 4)
+    assert (model.played_count, model.remaining) == (0, 4)
     assert asked(model, hello_request()).text == "at last"
     assert asked(model, hello_request()).text == "next"
 
@@ -98,7 +104,7 @@ def test_a_line_that_was_cancelled_is_played_again(asked: Asked) -> None:
     model = ScriptedModel(pause(5), lambda _: "at last")
 
     async def cancelled() -> None:
-        asking = asyncio.ensure_future(model.ask(hello_request()))
+        asking = asyncio.ensure_future(model.generate(hello_request()))
         await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -107,29 +113,29 @@ def test_a_line_that_was_cancelled_is_played_again(asked: Asked) -> None:
     with asyncio.Runner() as runner:
         runner.run(cancelled())
 
-    assert (model.played, model.left) == (0, 2)
+    assert (model.played_count, model.remaining) == (0, 2)
 
 
 def test_a_model_by_turn_never_ends_and_depends_on_nothing_but_the_prompt(asked: Asked) -> None:
-    def answer(prompt: Prompt) -> Answer:
+    def answer(prompt: ModelRequest) -> ScriptedAnswer:
         return "done" if prompt.turns[-1].role == "tool" else calls("look")
 
-    model = ScriptedModel.by_turn(answer)
+    model = ScriptedModel.from_function(answer)
 
     for _ in range(2):
-        assert asked(model, hello_request()).calls == (Call("call_1_1", "look", "{}"),)
-        assert asked(model, request_with_calls(Call("call_1_1", "look", "{}"))).text == "done"
-    assert (model.played, model.left) == (4, 0)
+        assert asked(model, hello_request()).tool_calls == (ToolCall("call_1_1", "look", "{}"),)
+        assert asked(model, request_with_calls(ToolCall("call_1_1", "look", "{}"))).text == "done"
+    assert (model.played_count, model.remaining) == (4, 0)
 
 
 def test_a_model_by_turn_that_is_too_slow_did_not_answer(asked: Asked) -> None:
-    async def slow(_: Prompt) -> Answer:
+    async def slow(_: ModelRequest) -> ScriptedAnswer:
         await asyncio.sleep(5)
         return "never"
 
-    model = ScriptedModel.by_turn(slow)
+    model = ScriptedModel.from_function(slow)
 
     with pytest.raises(ModelUnavailable):
-        asked(model, Prompt("", (Turn("user", "Hi"),), timeout=0.01))
+        asked(model, ModelRequest("", (Turn("user", "Hi"),), timeout=0.01))
 
-    assert model.played == 0
+    assert model.played_count == 0

@@ -102,11 +102,11 @@ class SendMessage:
         received = await self._store_message(incoming, head)
         said = incoming.user_prompt(received["files"][len(head.files) :])
         loop = loop_awaiting_input(head.task)
-        new = [Turn("user", said, loop=loop)]
+        new = [Turn("user", said, loop_name=loop)]
         if not pending_calls(order_turns(turns_of_loop(turns, loop))):  # the verdict on a call stands right after it
             memory = earlier.to_memory(received["files"], self._runner.settings)
             received["files"] += memory.files
-            new = [*(dataclasses.replace(turn, loop=loop) for turn in memory.turns), *new]
+            new = [*(dataclasses.replace(turn, loop_name=loop) for turn in memory.turns), *new]
         lease = self._lease_seconds()
         await self._enqueue_safety_continuation(dataclasses.replace(head, version=head.version + 1), lease)
         changes = {**received, **self._lease_fields(head, lease)}

@@ -42,11 +42,17 @@ __all__ = [
     "ToolsFinished",
 ]
 
-_HOMES = {"InnerLoops": "inner", "Loop": "loop", "LoopLimits": "limits", "ProtocolName": "protocol"}
-_HOMES |= {"Result": "result", "Status": "result"}
+_MODULES = {
+    "AgentLoop": "agent_loop",
+    "LoopLimits": "loop_limits",
+    "LoopResult": "loop_result",
+    "LoopStatus": "loop_result",
+    "NestedLoops": "nested_loops",
+    "ToolProtocolName": "tool_protocols.tool_protocol",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'events')}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'loop_events')}"), name)

@@ -21,7 +21,7 @@ from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.loop.tool_calls.tool_executor import OUT_OF_TIME_ERROR, ToolExecutor
 from agentfn.loop.tool_protocols.tool_protocol import ToolProtocolName, select_protocol
 from agentfn.loop.transcript import count_steps, pending_calls, total_usage, truncated_call_id
-from agentfn.models import Model, Prompt, Sampling, Turn, Usage
+from agentfn.models import Model, ModelRequest, Sampling, Turn, Usage
 from agentfn.tools import FolderWorkspace, NestedLoopRunner, ToolRegistry, Workspace
 from agentfn.tools.execution import ConcurrencyLimiter
 from agentfn.tools.read_more_tool import read_more
@@ -157,7 +157,7 @@ class AgentLoop:
         async with contextlib.aclosing(speaking.run(step, self._build_request(tally.turns, limit), deadline)) as events:
             async for event in events:
                 yield tally.record(event)
-        if isinstance(event, ModelTurn) and not event.turn.calls:
+        if isinstance(event, ModelTurn) and not event.turn.tool_calls:
             yield LoopFinished(
                 step, answer_result(tally, event.turn, event.finish_reason, limit, self.workspace.produced)
             )
@@ -172,12 +172,12 @@ class AgentLoop:
         except DeadlineReached:
             yield LoopFinished(step, tally.build_result("failed", OUT_OF_TIME_TEXT, "out_of_time"))
 
-    def _build_request(self, turns: Sequence[Turn], limit: str) -> Prompt:
+    def _build_request(self, turns: Sequence[Turn], limit: str) -> ModelRequest:
         told = [*turns, Turn("user", self.limits.final_answer_prompt(limit))] if limit else turns
         fresh = turns[-1].role == "user" and all(turn.usage is None for turn in turns)  # nothing that it said itself
         cut = any(file.origin == "hidden" for file in self.workspace.files)  # an output that read_more goes on with
         own = self._tools_with_read_more() if cut else self.tools
-        return Prompt(
+        return ModelRequest(
             system=self.system_prompt,
             turns=tuple(told),
             tools=(*own.declarations(self.compact_schemas), *self.lifecycle_tools.declarations(self.compact_schemas)),

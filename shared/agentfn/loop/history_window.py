@@ -42,8 +42,8 @@ def char_budget(turns: Sequence[Turn], max_chars: int, max_tokens: int | None) -
 def _chars_per_token(turns: Sequence[Turn]) -> float:
     for place in range(len(turns) - 1, -1, -1):
         usage = turns[place].usage
-        if usage is not None and usage.prompt:
-            return max(1.0, min(6.0, sum(map(_turn_chars, turns[:place])) / usage.prompt))
+        if usage is not None and usage.prompt_tokens:
+            return max(1.0, min(6.0, sum(map(_turn_chars, turns[:place])) / usage.prompt_tokens))
     return DEFAULT_CHARS_PER_TOKEN
 
 
@@ -67,5 +67,5 @@ def _keep_from(groups: list[list[Turn]], first: int) -> list[Turn]:
 
 
 def _turn_chars(turn: Turn) -> int:
-    called = sum(len(call.name) + len(call.arguments) for call in turn.calls)
+    called = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
     return len(turn.text) + called + sum(len(str(block)) for block in turn.thinking)

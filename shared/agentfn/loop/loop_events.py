@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agentfn.loop.loop_result import LoopResult
-from agentfn.models import Call, Turn
-from agentfn.models.messages import Finish
+from agentfn.models import ToolCall, Turn
+from agentfn.models.messages import FinishReason
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class LoopEvent:
     @property
     def turns(self) -> tuple[Turn, ...]:
         turns = self._new_turns()
-        return tuple(dataclasses.replace(turn, loop=self.loop) for turn in turns) if self.loop else turns
+        return tuple(dataclasses.replace(turn, loop_name=self.loop) for turn in turns) if self.loop else turns
 
     @property
     def urgent(self) -> bool:
@@ -61,7 +61,7 @@ class ModelTurn(LoopEvent):
     kind: ClassVar[str] = "model_turn"
     turn: Turn
     runs_tools: bool
-    finish_reason: Finish = "stop"
+    finish_reason: FinishReason = "stop"
 
     def _new_turns(self) -> tuple[Turn, ...]:
         return (self.turn,)
@@ -74,7 +74,7 @@ class ModelTurn(LoopEvent):
 @dataclass(frozen=True)
 class ToolCallStarted(LoopEvent):
     kind: ClassVar[str] = "tool_called"
-    call: Call
+    call: ToolCall
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class ToolResult:
     `summary` is one line for whoever watches, as "3 matches".
     """
 
-    call: Call
+    call: ToolCall
     turn: Turn
     is_error: bool = False
     seconds: float = 0.0

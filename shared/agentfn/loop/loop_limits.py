@@ -50,7 +50,7 @@ class LoopLimits:
         """The limit that forbids a further step, as a finish reason; empty where none does."""
         if step > self.max_steps:
             return "max_steps"
-        if self.max_total_tokens is not None and usage.total >= self.max_total_tokens:
+        if self.max_total_tokens is not None and usage.total_tokens >= self.max_total_tokens:
             return "max_tokens"
         if self.max_cost is not None and (usage.cost or 0.0) >= self.max_cost:
             return "max_cost"

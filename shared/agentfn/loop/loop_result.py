@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agentfn.models import Call, Turn, Usage
+from agentfn.models import ToolCall, Turn, Usage
 from agentfn.tools import FileInfo
 
 LoopStatus = Literal["completed", "input_required", "auth_required", "rejected", "failed", "suspended"]
@@ -44,7 +44,7 @@ class LoopResult:
     finish_reason: str = "answer"
     files: tuple[FileInfo, ...] = ()
     auth_scheme: str = ""
-    call: Call | None = None
+    call: ToolCall | None = None
     progress: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0

@@ -7,7 +7,7 @@ from typing import TypeVar
 from agentfn.loop.loop_events import LoopEvent, Progress, ToolsFinished
 from agentfn.loop.loop_result import LoopResult, LoopStatus
 from agentfn.loop.transcript import build_steps, order_turns, total_usage, turns_since_user
-from agentfn.models import Call, Turn
+from agentfn.models import ToolCall, Turn
 from agentfn.tools import FileInfo
 
 E = TypeVar("E", bound=LoopEvent)
@@ -41,7 +41,7 @@ class LoopState:
         files: tuple[FileInfo, ...] = (),
         *,
         auth_scheme: str = "",
-        call: Call | None = None,
+        call: ToolCall | None = None,
         resume_in_seconds: float = 0.0,
     ) -> LoopResult:
         return LoopResult(

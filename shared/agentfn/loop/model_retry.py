@@ -11,7 +11,7 @@ from agentfn.deadline import Deadline
 from agentfn.errors import ModelUnavailable
 from agentfn.loop.loop_events import LoopEvent, Notice, TextDelta
 from agentfn.loop.loop_limits import RetryPolicy as RetryPolicy
-from agentfn.models import Model, Prompt, Reply, Streams
+from agentfn.models import Model, ModelRequest, ModelResponse, SupportsStreaming
 from agentfn.tools.tool_output import replace_surrogates
 
 INITIAL_BACKOFF_SECONDS = 0.5
@@ -36,10 +36,12 @@ class RetryingModel:
         self._model = model
         self._retry_policy = retry_policy
         self._stream = stream
-        self.streams = stream and isinstance(model, Streams)
+        self.streams = stream and isinstance(model, SupportsStreaming)
         self._retries_left = retry_policy.max_retries
 
-    async def ask(self, step: int, prompt: Prompt, deadline: Deadline) -> AsyncGenerator[LoopEvent | Reply]:
+    async def ask(
+        self, step: int, prompt: ModelRequest, deadline: Deadline
+    ) -> AsyncGenerator[LoopEvent | ModelResponse]:
         """The text in pieces, notices of retries, and last the reply.
 
         Raises OutOfTime where the deadline comes first, ModelError where the model is at fault.
@@ -54,7 +56,7 @@ class RetryingModel:
                 )
                 async with contextlib.aclosing(once) as pieces:
                     async for piece in pieces:
-                        for item in shown.finish(piece) if isinstance(piece, Reply) else shown.append(piece):
+                        for item in shown.finish(piece) if isinstance(piece, ModelResponse) else shown.append(piece):
                             yield item
                 self._retries_left = min(self._retry_policy.max_retries, self._retries_left + (attempt == 0))
                 return
@@ -76,13 +78,13 @@ class RetryingModel:
         self._retries_left -= 1
         return pause
 
-    async def _attempt(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
+    async def _attempt(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
         """A door keeps its own timeout; this one is for a door that does not."""
         until = asyncio.get_running_loop().time() + prompt.timeout + TIMEOUT_MARGIN_SECONDS
         try:
-            if not (self._stream and isinstance(self._model, Streams)):
+            if not (self._stream and isinstance(self._model, SupportsStreaming)):
                 async with asyncio.timeout_at(until):
-                    reply = await self._model.ask(prompt)
+                    reply = await self._model.generate(prompt)
                 yield reply
                 return
             async with contextlib.aclosing(self._model.stream(prompt)) as pieces:
@@ -92,7 +94,7 @@ class RetryingModel:
                     if piece is None:
                         raise ModelUnavailable(f"{self._model.name} ended its stream without a reply")
                     yield piece
-                    if isinstance(piece, Reply):
+                    if isinstance(piece, ModelResponse):
                         return
         except TimeoutError:
             raise ModelUnavailable(f"{self._model.name} did not answer within {prompt.timeout:.0f} s") from None
@@ -123,7 +125,7 @@ class _StreamedText:
         self._sent = self._current
         return [TextDelta(self._step, self._current[same:], same)]
 
-    def finish(self, reply: Reply) -> list[LoopEvent | Reply]:
+    def finish(self, reply: ModelResponse) -> list[LoopEvent | ModelResponse]:
         """A reply that is shorter than what a broken stream had told takes the rest back."""
         excess = len(self._sent) > len(self._current)
         return [*([TextDelta(self._step, "", len(self._current))] if excess else []), reply]

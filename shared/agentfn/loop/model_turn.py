@@ -14,7 +14,7 @@ from agentfn.loop.model_retry import RetryingModel, common_prefix_length
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.loop.tool_protocols.tool_protocol import ToolProtocol
 from agentfn.loop.transcript import sanitize_response, visible_turns, with_unique_ids
-from agentfn.models import Prompt, Reply, Turn, Usage
+from agentfn.models import ModelRequest, ModelResponse, Turn, Usage
 
 MIN_HISTORY_CHARS = 2_000  # of a transcript; one that is too long even so is the model's last word
 
@@ -25,7 +25,7 @@ class ModelTurnRunner:
     protocol: ToolProtocol
     limits: LoopLimits
 
-    async def run(self, step: int, prompt: Prompt, deadline: Deadline) -> AsyncGenerator[LoopEvent]:
+    async def run(self, step: int, prompt: ModelRequest, deadline: Deadline) -> AsyncGenerator[LoopEvent]:
         """The events of its making, then a ModelTurn. `prompt` holds the whole transcript.
 
         What an unreadable reply was answered with is told to the model and not kept; it is paid for all the same.
@@ -43,25 +43,25 @@ class ModelTurnRunner:
                     else:
                         reply = sanitize_response(item)
             spent += reply.usage
-            if reply.finish == "content_filter":  # what is left of it was not meant to be acted on
-                reply = dataclasses.replace(reply, calls=())
+            if reply.finish_reason == "content_filter":  # what is left of it was not meant to be acted on
+                reply = dataclasses.replace(reply, tool_calls=())
             read = self.protocol.read_response(reply, prompt)
-            meant = read if isinstance(read, Reply) else self.protocol.fall_back(reply)
-            if isinstance(read, Reply) or nudges == self.limits.max_retry_prompts:
+            meant = read if isinstance(read, ModelResponse) else self.protocol.fall_back(reply)
+            if isinstance(read, ModelResponse) or nudges == self.limits.max_retry_prompts:
                 break
             yield Notice(step, f"a reply that cannot be gone on with; the model was told: {read.reason}")
             aside += read.turns()
         meant = sanitize_response(meant)  # an escaped half of a character comes to light when JSON is read
-        calls = with_unique_ids(meant.calls, prompt.turns)
-        turn = dataclasses.replace(meant, calls=calls, usage=spent).turn
+        calls = with_unique_ids(meant.tool_calls, prompt.turns)
+        turn = dataclasses.replace(meant, tool_calls=calls, usage=spent).turn
         if self.model.streams and screen != turn.text:
             same = common_prefix_length(screen, turn.text)
             yield TextDelta(step, turn.text[same:], same)
-        yield ModelTurn(step, turn, any(call.name not in LIFECYCLE_TOOLS for call in calls), meant.finish)
+        yield ModelTurn(step, turn, any(call.name not in LIFECYCLE_TOOLS for call in calls), meant.finish_reason)
 
     async def _request(
-        self, step: int, prompt: Prompt, aside: Sequence[Turn], deadline: Deadline
-    ) -> AsyncGenerator[LoopEvent | Reply]:
+        self, step: int, prompt: ModelRequest, aside: Sequence[Turn], deadline: Deadline
+    ) -> AsyncGenerator[LoopEvent | ModelResponse]:
         """The reply to as much of the transcript as the limits and the model allow."""
         chars = char_budget(prompt.turns, self.limits.max_history_chars, self.limits.max_history_tokens)
         while True:

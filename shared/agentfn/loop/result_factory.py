@@ -6,8 +6,8 @@ from agentfn.loop.loop_state import LoopState
 from agentfn.loop.tool_calls.approval import approval_question
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS, FinalOutput, find_final_output
 from agentfn.loop.transcript import count_steps
-from agentfn.models import Call, Turn
-from agentfn.models.messages import Finish
+from agentfn.models import ToolCall, Turn
+from agentfn.models.messages import FinishReason
 from agentfn.tools import FileInfo
 
 EMPTY_ANSWER = "The model gave an empty answer, and so it did when it was asked again."
@@ -16,13 +16,13 @@ CONTENT_FILTERED = "The model's provider stopped the answer with its content fil
 Files = tuple[FileInfo, ...]
 
 
-def answer_result(tally: LoopState, turn: Turn, finish: Finish, limit: str, produced: Files) -> LoopResult:
+def answer_result(tally: LoopState, turn: Turn, finish: FinishReason, limit: str, produced: Files) -> LoopResult:
     """The model answered in text. `limit` is the one that was met before, if one was."""
     if finish == "content_filter":
         return tally.build_result("failed", turn.text or CONTENT_FILTERED, "content_filter")
     if not turn.text:
         return tally.build_result("failed", EMPTY_ANSWER, "empty_answer")
-    return tally.build_result("completed", turn.text, limit or ("length" if turn.cut else "answer"), produced)
+    return tally.build_result("completed", turn.text, limit or ("length" if turn.truncated else "answer"), produced)
 
 
 def final_output_result(tally: LoopState, ending: FinalOutput, tool: str, produced: Files) -> LoopResult:
@@ -32,7 +32,7 @@ def final_output_result(tally: LoopState, ending: FinalOutput, tool: str, produc
     return tally.build_result(ending.status, ending.text, tool, files, auth_scheme=ending.auth_scheme)
 
 
-def approval_result(tally: LoopState, call: Call) -> LoopResult:
+def approval_result(tally: LoopState, call: ToolCall) -> LoopResult:
     """A call needs the user's word first."""
     return tally.build_result("input_required", approval_question(call), "approval", call=call)
 
@@ -43,11 +43,11 @@ def existing_result(tally: LoopState, limits: LoopLimits, produced: Files) -> Lo
     if last is None or last.role == "user":
         return None
     spoken = next(turn for turn in reversed(tally.turns) if turn.role == "assistant")
-    if not spoken.calls:
+    if not spoken.tool_calls:
         limit = "max_steps" if count_steps(tally.turns) > limits.max_steps else ""
-        return answer_result(tally, spoken, "content_filter" if spoken.filtered else "stop", limit, produced)
-    results = {turn.call_id: turn.text for turn in tally.turns if turn.role == "tool"}
-    for call in spoken.calls:
+        return answer_result(tally, spoken, "content_filter" if spoken.content_filtered else "stop", limit, produced)
+    results = {turn.tool_call_id: turn.text for turn in tally.turns if turn.role == "tool"}
+    for call in spoken.tool_calls:
         ending = find_final_output(call, results.get(call.id, "")) if call.name in LIFECYCLE_TOOLS else None
         if ending is not None:
             return final_output_result(tally, ending, call.name, produced)

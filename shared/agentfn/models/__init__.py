@@ -1,6 +1,16 @@
 """The only doors to language models, and the words they are spoken to in."""
 
-from agentfn.models.messages import Call, Reply, Turn, Usage
-from agentfn.models.model import KnowsTools, Model, Prompt, Sampling, Streams
+from agentfn.models.messages import ModelResponse, ToolCall, Turn, Usage
+from agentfn.models.model import Model, ModelRequest, Sampling, SupportsStreaming, SupportsToolQuery
 
-__all__ = ["Call", "KnowsTools", "Model", "Prompt", "Reply", "Sampling", "Streams", "Turn", "Usage"]
+__all__ = [
+    "ToolCall",
+    "SupportsToolQuery",
+    "Model",
+    "ModelRequest",
+    "ModelResponse",
+    "Sampling",
+    "SupportsStreaming",
+    "Turn",
+    "Usage",
+]

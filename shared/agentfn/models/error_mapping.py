@@ -12,20 +12,20 @@ from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestReject
 from agentfn.telemetry import logger
 
 # Of a provider's complaint, the characters that are logged, and how many in a row make it a quotation.
-WORDS, ECHO = 300, 20
+MAX_LOGGED_CHARS, MIN_QUOTE_CHARS = 300, 20
 REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid")
 # Refusals that may be different later; 424 is Bedrock's, for a stream that went wrong. Every status from 500 on counts
 # as well.
-TRANSIENT = frozenset({408, 409, 424, 425, 429})
-REMEDIES = {
+TRANSIENT_STATUS = frozenset({408, 409, 424, 425, 429})
+STATUS_REMEDIES = {
     401: "check AGENT_MODEL_API_KEY, the secret in AGENT_MODEL_SECRET, or the role of the function",
     402: "the account has no credit left",
     403: "the key or role may not use this model",
     404: "check the name in AGENT_MODEL and the address in AGENT_MODEL_API_BASE",
 }
-UNSUITED = "the transcript or a sampling option does not suit it; the log has its own words at level DEBUG"
+DEFAULT_REMEDY = "the transcript or a sampling option does not suit it; the log has its own words at level DEBUG"
 # The same by what litellm or the provider calls the trouble, which says more than the status.
-SYMPTOMS = {
+ERROR_REMEDIES = {
     "LLM Provider NOT provided": "AGENT_MODEL must read provider/model, for example openai/gpt-4o",
     "ContentPolicyViolationError": "its content filter stopped the request",
     "content_policy_violation": "its content filter stopped the request",
@@ -33,7 +33,7 @@ SYMPTOMS = {
 }
 # "Input is too long" and "Too many input tokens" are Bedrock's, "exceed context limit" and "prompt is too long"
 # Anthropic's, the code OpenAI's; litellm knows most of them, some of them on one wire only.
-TOO_LONG = (
+CONTEXT_LENGTH_ERRORS = (
     "ContextWindowExceededError",
     "context_length_exceeded",
     "exceed context limit",
@@ -45,7 +45,7 @@ TOO_LONG = (
 )
 
 
-class Complaint(Exception):  # noqa: N818 - what a provider says, not yet an error of ours
+class ProviderError(Exception):  # noqa: N818 - what a provider says, not yet an error of ours
     """An answer that is an error, of a door that has no exceptions of its own for it. `kind` is the provider's word."""
 
     def __init__(self, kind: str, status_code: int | None, message: str, headers: Any = None) -> None:
@@ -56,7 +56,7 @@ class Complaint(Exception):  # noqa: N818 - what a provider says, not yet an err
 
 
 @contextmanager
-def told(name: str, seconds: float) -> Iterator[None]:
+def map_timeouts(name: str, seconds: float) -> Iterator[None]:
     """Tells a limit that was reached, and a package that is missing, as errors of ours."""
     try:
         yield
@@ -67,7 +67,7 @@ def told(name: str, seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def legible(name: str) -> Iterator[None]:
+def map_decode_errors(name: str) -> Iterator[None]:
     """Around the reading of an answer, which may be anything: its faults are not ours."""
     try:
         yield
@@ -77,7 +77,7 @@ def legible(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def translated(errors: tuple[type[Exception], ...], request: dict[str, Any]) -> Iterator[None]:
+def map_provider_errors(errors: tuple[type[Exception], ...], request: dict[str, Any]) -> Iterator[None]:
     """Raises ModelUnavailable or ModelRefused for any of these errors of a client.
 
     They have no cause, whose text may hold the key or the transcript.
@@ -87,55 +87,55 @@ def translated(errors: tuple[type[Exception], ...], request: dict[str, Any]) -> 
         return
     except errors as error:
         trouble = getattr(error, "original_exception", None) or error  # of a stream that broke, what broke it
-        _log(request, trouble)
-        failure = _translated(request["model"], trouble)
-        _let_go(error)
+        _log_error(request, trouble)
+        failure = _to_model_error(request["model"], trouble)
+        _clear_frames(error)
     raise failure from None
 
 
-def _translated(name: str, error: Any) -> ModelError:
+def _to_model_error(name: str, error: Any) -> ModelError:
     kind, status = getattr(error, "kind", type(error).__name__), getattr(error, "status_code", None)
     if kind == "AuthenticationError":  # a missing key never reaches a provider and has no status of its own
         status = 401
     complaint = f"{kind} {error} {getattr(error, 'body', None)}"
-    symptom = next((remedy for sign, remedy in SYMPTOMS.items() if sign in complaint), None)
-    throttled = _throttled(error, complaint)
-    if not throttled and (status == 413 or any(sign in complaint for sign in TOO_LONG)):
+    symptom = next((remedy for sign, remedy in ERROR_REMEDIES.items() if sign in complaint), None)
+    throttled = _is_throttled(error, complaint)
+    if not throttled and (status == 413 or any(sign in complaint for sign in CONTEXT_LENGTH_ERRORS)):
         return ContextWindowExceeded(
             f"{name} refused the request ({kind}, status {status}): the transcript is too long for this model; "
             "set AGENTFN_MAX_HISTORY_CHARS to less"
         )
-    if symptom is None and (throttled or status is None or status in TRANSIENT or status >= 500):
+    if symptom is None and (throttled or status is None or status in TRANSIENT_STATUS or status >= 500):
         after = _retry_after(_headers(error))
         return ModelUnavailable(f"{name} is not available now ({kind}, status {status})", after)
-    remedy = symptom or REMEDIES.get(status or 0, UNSUITED)
+    remedy = symptom or STATUS_REMEDIES.get(status or 0, DEFAULT_REMEDY)
     return ModelRequestRejected(f"{name} refused the request ({kind}, status {status}): {remedy}")
 
 
-def _let_go(error: BaseException | None) -> None:
+def _clear_frames(error: BaseException | None) -> None:
     """Its frames hold what of a response was not read to the end, which then is closed late, in tasks of its own."""
     while error is not None:
         clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__
 
 
-def _throttled(error: Any, complaint: str) -> bool:
+def _is_throttled(error: Any, complaint: str) -> bool:
     """Too many tokens a minute are no context that is too long, though litellm takes Bedrock's words for one."""
     answered = getattr(getattr(error, "response", None), "status_code", None)
     return answered == 429 or "throttl" in complaint.lower()
 
 
-def _log(request: dict[str, Any], error: Any) -> None:
+def _log_error(request: dict[str, Any], error: Any) -> None:
     """The provider's words help whoever sets an agent up, unless they repeat the transcript or the key."""
-    words = str(error).replace(request.get("api_key") or "\0", "***")[: WORDS + ECHO]
+    words = str(error).replace(request.get("api_key") or "\0", "***")[: MAX_LOGGED_CHARS + MIN_QUOTE_CHARS]
     spoken = json.dumps(request["messages"], ensure_ascii=False)
-    echoes = any(words[start : start + ECHO] in spoken for start in range(len(words) - ECHO + 1))
+    echoes = any(words[start : start + MIN_QUOTE_CHARS] in spoken for start in range(len(words) - MIN_QUOTE_CHARS + 1))
     headers = _headers(error)
     facts = {
         "model": request["model"],
         "status": getattr(error, "status_code", None),
         "request_id": next((headers[name] for name in REQUEST_IDS if name in headers), None),
-        "words": "withheld, they repeat the transcript" if echoes else words[:WORDS],
+        "words": "withheld, they repeat the transcript" if echoes else words[:MAX_LOGGED_CHARS],
     }
     logger.debug("model | no answer", extra=facts)
 

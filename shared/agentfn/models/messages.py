@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 Role = Literal["user", "assistant", "tool"]
-Finish = Literal["stop", "tool_calls", "length", "content_filter"]
+FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 
 @dataclass(frozen=True)
-class Call:
+class ToolCall:
     """A tool call as the model wrote it: `arguments` is the raw text, which may be anything but JSON."""
 
     id: str
@@ -35,38 +35,38 @@ class Turn:
 
     role: Role
     text: str = ""
-    calls: tuple[Call, ...] = ()
-    call_id: str = ""
-    name: str = ""
-    cut: bool = False
-    filtered: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    tool_name: str = ""
+    truncated: bool = False
+    content_filtered: bool = False
     usage: "Usage | None" = None
     thinking: tuple[dict[str, Any], ...] = ()
-    loop: str = ""
+    loop_name: str = ""
 
     def to_json(self) -> dict[str, Any]:
         shape: dict[str, Any] = {"role": self.role}
         if self.text:
             shape["text"] = self.text
-        if self.calls:
-            shape["calls"] = [[call.id, call.name, call.arguments] for call in self.calls]
+        if self.tool_calls:
+            shape["calls"] = [[call.id, call.name, call.arguments] for call in self.tool_calls]
         if self.role == "tool":
-            shape |= {"call_id": self.call_id, "name": self.name}
-        if self.cut:
+            shape |= {"call_id": self.tool_call_id, "name": self.tool_name}
+        if self.truncated:
             shape["cut"] = True
-        if self.filtered:
+        if self.content_filtered:
             shape["filtered"] = True
         if self.usage is not None:
             shape["usage"] = self.usage.to_json()
         if self.thinking:
             shape["thinking"] = list(self.thinking)
-        if self.loop:
-            shape["loop"] = self.loop
+        if self.loop_name:
+            shape["loop"] = self.loop_name
         return shape
 
     @classmethod
     def from_json(cls, shape: dict[str, Any]) -> Self:
-        calls = tuple(Call(*parts) for parts in shape.get("calls", ()))
+        calls = tuple(ToolCall(*parts) for parts in shape.get("calls", ()))
         usage = Usage.from_json(shape["usage"]) if "usage" in shape else None
         thinking = tuple(shape.get("thinking", ()))
         return cls(**{**shape, "calls": calls, "usage": usage, "thinking": thinking})
@@ -76,30 +76,30 @@ class Turn:
 class Usage:
     """Tokens, and US dollars where the price is known. `cached` is the part of `prompt` read from a cache."""
 
-    prompt: int = 0
-    completion: int = 0
-    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
     cost: float | None = None
 
     @property
-    def uncached(self) -> int:
-        return self.prompt - self.cached
+    def uncached_tokens(self) -> int:
+        return self.prompt_tokens - self.cached_tokens
 
     @property
-    def total(self) -> int:
-        return self.prompt + self.completion
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
         known = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Usage(
-            self.prompt + other.prompt,
-            self.completion + other.completion,
-            self.cached + other.cached,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
             sum(known) if known else None,
         )
 
     def to_json(self) -> dict[str, Any]:
-        shape = {"prompt": self.prompt, "completion": self.completion, "cached": self.cached}
+        shape = {"prompt": self.prompt_tokens, "completion": self.completion_tokens, "cached": self.cached_tokens}
         return {**shape, "cost": self.cost} if self.cost is not None else shape
 
     @classmethod
@@ -108,13 +108,13 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelResponse:
     """A model's answer. With `finish` "length" the text, or the last call's arguments, may be cut short."""
 
     text: str = ""
-    calls: tuple[Call, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
-    finish: Finish = "stop"
+    finish_reason: FinishReason = "stop"
     thinking: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -123,9 +123,9 @@ class Reply:
         return Turn(
             "assistant",
             text,
-            self.calls,
-            cut=self.finish == "length",
-            filtered=self.finish == "content_filter",
+            self.tool_calls,
+            truncated=self.finish_reason == "length",
+            content_filtered=self.finish_reason == "content_filter",
             usage=self.usage,
             thinking=self.thinking,
         )

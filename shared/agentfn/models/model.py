@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from agentfn.models.messages import Reply, Turn
+from agentfn.models.messages import ModelResponse, Turn
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ModelRequest:
     """One question to a model.
 
     `tools` are OpenAI function declarations. `tool_choice` is a wish: a door may drop it where the provider refuses it.
@@ -52,19 +52,19 @@ class Model(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def ask(self, prompt: Prompt) -> Reply: ...
+    async def generate(self, prompt: ModelRequest) -> ModelResponse: ...
 
 
 @runtime_checkable
-class Streams(Protocol):
+class SupportsStreaming(Protocol):
     """A door that can also tell the text while it is produced."""
 
-    def stream(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
+    def stream(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
         """The text in pieces, then the whole reply, which is the last item. Raises as `ask` does, midway too."""
 
 
 @runtime_checkable
-class KnowsTools(Protocol):
+class SupportsToolQuery(Protocol):
     """A door that knows whether its model can call tools natively."""
 
-    async def calls_tools(self) -> bool: ...
+    async def supports_tool_calls(self) -> bool: ...

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from agentfn.models.messages import Call, Finish, Reply, Turn, Usage
-from agentfn.models.model import Prompt
+from agentfn.models.messages import FinishReason, ModelResponse, ToolCall, Turn, Usage
+from agentfn.models.model import ModelRequest
 
-FINISH: dict[str, Finish] = {
+FINISH_REASONS: dict[str, FinishReason] = {
     "length": "length",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -18,22 +18,22 @@ FINISH: dict[str, Finish] = {
     "guardrail_intervened": "content_filter",
     "refusal": "content_filter",
 }
-THINKING = ("type", "thinking", "signature", "data")
-BLANK = "(empty)"  # Bedrock and Anthropic refuse blank text anywhere
+THINKING_FIELDS = ("type", "thinking", "signature", "data")
+EMPTY_TEXT = "(empty)"  # Bedrock and Anthropic refuse blank text anywhere
 
 
-def messages(prompt: Prompt, *, thinking: bool = False, signed_ids: bool = True) -> list[dict[str, Any]]:
+def chat_messages(prompt: ModelRequest, *, thinking: bool = False, signed_ids: bool = True) -> list[dict[str, Any]]:
     """The prompt as chat messages, with signed thinking where the provider takes it back.
 
     An assistant turn that says nothing is left out. litellm keeps Gemini's signatures in ids, which are longer than
     others take: `signed_ids` leaves them as they are.
     """
     system = [{"role": "system", "content": prompt.system}] if prompt.system.strip() else []
-    spoken = [turn for turn in prompt.turns if turn.role != "assistant" or _speaks(turn)]
-    return system + [_message(turn, signed_ids) | (_thought(turn) if thinking else {}) for turn in spoken]
+    spoken = [turn for turn in prompt.turns if turn.role != "assistant" or _has_content(turn)]
+    return system + [_chat_message(turn, signed_ids) | (_thinking_fields(turn) if thinking else {}) for turn in spoken]
 
 
-def reply(answer: Any) -> Reply | None:
+def response_from_litellm(answer: Any) -> ModelResponse | None:
     """litellm's ModelResponse as a reply, None where it holds no answer at all.
 
     Ids are as they come, missing or doubled ones too: the loop, which sees the whole transcript, sees to them.
@@ -42,29 +42,31 @@ def reply(answer: Any) -> Reply | None:
         return None
     choice = answer.choices[0]
     calls = tuple(
-        Call(call.id or "", call.function.name or "", call.function.arguments or "")
+        ToolCall(call.id or "", call.function.name or "", call.function.arguments or "")
         for call in choice.message.tool_calls or ()
     )
-    thinking = signed(getattr(choice.message, "thinking_blocks", None) or ())
-    spent = usage(answer.usage, answer._hidden_params.get("response_cost"))
-    return Reply(choice.message.content or "", calls, spent, finish(choice.finish_reason, calls), thinking)
+    thinking = signed_thinking(getattr(choice.message, "thinking_blocks", None) or ())
+    spent = usage_from_litellm(answer.usage, answer._hidden_params.get("response_cost"))
+    return ModelResponse(
+        choice.message.content or "", calls, spent, finish_reason(choice.finish_reason, calls), thinking
+    )
 
 
-def finish(reason: str | None, calls: tuple[Call, ...]) -> Finish:
+def finish_reason(reason: str | None, calls: tuple[ToolCall, ...]) -> FinishReason:
     """What a finish reason means, be it OpenAI's, Anthropic's or Bedrock's word."""
-    return FINISH.get(reason or "", "tool_calls" if calls else "stop")
+    return FINISH_REASONS.get(reason or "", "tool_calls" if calls else "stop")
 
 
-def signed(blocks: Iterable[Any]) -> tuple[dict[str, Any], ...]:
+def signed_thinking(blocks: Iterable[Any]) -> tuple[dict[str, Any], ...]:
     """Thinking blocks without litellm's own additions. One that is not signed is of no use to anybody later."""
     return tuple(
-        {name: block[name] for name in THINKING if block.get(name) is not None}
+        {name: block[name] for name in THINKING_FIELDS if block.get(name) is not None}
         for block in blocks
         if block.get("signature") or block.get("data")
     )
 
 
-def usage(counted: Any, cost: float | None) -> Usage:
+def usage_from_litellm(counted: Any, cost: float | None) -> Usage:
     """litellm's count. Zero where the provider counted nothing.
 
     `cost` is None where litellm knows no price: it says 0 of a new model whose family it knows.
@@ -76,52 +78,52 @@ def usage(counted: Any, cost: float | None) -> Usage:
     return Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0, cached, cost or None)
 
 
-def _thought(turn: Turn) -> dict[str, Any]:
+def _thinking_fields(turn: Turn) -> dict[str, Any]:
     return {"thinking_blocks": list(turn.thinking)} if turn.thinking else {}
 
 
-def _speaks(turn: Turn) -> bool:
-    return bool(turn.calls or turn.text.strip())
+def _has_content(turn: Turn) -> bool:
+    return bool(turn.tool_calls or turn.text.strip())
 
 
-def _message(turn: Turn, signed_ids: bool) -> dict[str, Any]:
+def _chat_message(turn: Turn, signed_ids: bool) -> dict[str, Any]:
     text = turn.text if turn.text.strip() else None
     if turn.role == "tool":
-        named = {"tool_call_id": _id(turn.call_id, signed_ids), "name": _name(turn.name)}
-        return {"role": "tool", **named, "content": text or BLANK}
-    if not turn.calls:
-        return {"role": turn.role, "content": text or BLANK}
+        named = {"tool_call_id": _safe_id(turn.tool_call_id, signed_ids), "name": _safe_name(turn.tool_name)}
+        return {"role": "tool", **named, "content": text or EMPTY_TEXT}
+    if not turn.tool_calls:
+        return {"role": turn.role, "content": text or EMPTY_TEXT}
     calls = [
         {
-            "id": _id(call.id, signed_ids),
+            "id": _safe_id(call.id, signed_ids),
             "type": "function",
-            "function": {"name": _name(call.name), "arguments": _object(call)},
+            "function": {"name": _safe_name(call.name), "arguments": _json_arguments(call)},
         }
-        for call in turn.calls
+        for call in turn.tool_calls
     ]
     return {"role": "assistant", "content": text, "tool_calls": calls}
 
 
-def _name(name: str) -> str:
+def _safe_name(name: str) -> str:
     """A name that every provider takes back: models make up names that their own provider then refuses."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unknown"
 
 
-def _id(call_id: str, signed: bool) -> str:
+def _safe_id(call_id: str, signed: bool) -> str:
     """The id where every provider takes it back, else one made of it."""
     if (signed and "__thought__" in call_id) or re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:32]}"
 
 
-def _object(call: Call) -> str:
+def _json_arguments(call: ToolCall) -> str:
     """What the model wrote where that is a JSON object; providers refuse to see anything else again."""
     try:
-        return call.arguments if isinstance(json.loads(call.arguments, parse_constant=_refuse), dict) else "{}"
+        return call.arguments if isinstance(json.loads(call.arguments, parse_constant=_reject_constant), dict) else "{}"
     except (ValueError, RecursionError):
         return "{}"
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     """NaN and the infinities are Python's, not JSON's."""
     raise ValueError(constant)

@@ -14,32 +14,32 @@ from typing import Any
 
 from agentfn.models.messages import Usage
 
-LIST = "model_prices_and_context_window_backup.json"
-COPY = Path(__file__).with_name("prices.json")
+PRICE_LIST = "model_prices_and_context_window_backup.json"
+PRICE_LIST_COPY = Path(__file__).with_name("prices.json")
 
-Known = dict[str, Any]
+ModelInfo = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Count:
+class TokenCounts:
     """Tokens of one answer. `cached` and `written` are the parts of `prompt` read from a cache and put into it."""
 
-    prompt: int = 0
-    completion: int = 0
-    cached: int = 0
-    written: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @cache
-def known(name: str) -> Known:
+def model_info(name: str) -> ModelInfo:
     """What the list says of this model, nothing where it is not in there.
 
     The first reading of a name takes some 50 ms of CPU: call it in a thread. Nothing but the entry is kept.
     """
-    return entry(json.loads(_place().read_bytes()), name)
+    return find_entry(json.loads(_price_list_path().read_bytes()), name)
 
 
-def entry(table: dict[str, Known], name: str) -> Known:
+def find_entry(table: dict[str, ModelInfo], name: str) -> ModelInfo:
     """The model's entry in such a list, empty where there is none.
 
     A name without its first parts counts where the entry is of the same provider: the same model behind another
@@ -53,31 +53,36 @@ def entry(table: dict[str, Known], name: str) -> Known:
     return {}
 
 
-def usage(count: Count, of: Known) -> Usage:
-    return Usage(count.prompt, count.completion, count.cached, cost(count, of))
+def usage_of(counts: TokenCounts, info: ModelInfo) -> Usage:
+    return Usage(counts.prompt_tokens, counts.completion_tokens, counts.cached_tokens, cost_of(counts, info))
 
 
-def cost(count: Count, of: Known) -> float | None:
+def cost_of(counts: TokenCounts, info: ModelInfo) -> float | None:
     """US dollars, None where no price is known. What has no price of its own in a cache costs what the rest does."""
-    plain = _rate(of, "input_cost_per_token", count.prompt, 0.0)
-    read = _rate(of, "cache_read_input_token_cost", count.prompt, plain)
-    written = _rate(of, "cache_creation_input_token_cost", count.prompt, plain)
-    spoken = _rate(of, "output_cost_per_token", count.prompt, 0.0)
-    rest = max(0, count.prompt - count.cached - count.written)
-    return (rest * plain + count.cached * read + count.written * written + count.completion * spoken) or None
+    plain = _token_price(info, "input_cost_per_token", counts.prompt_tokens, 0.0)
+    read = _token_price(info, "cache_read_input_token_cost", counts.prompt_tokens, plain)
+    written = _token_price(info, "cache_creation_input_token_cost", counts.prompt_tokens, plain)
+    spoken = _token_price(info, "output_cost_per_token", counts.prompt_tokens, 0.0)
+    rest = max(0, counts.prompt_tokens - counts.cached_tokens - counts.cache_write_tokens)
+    return (
+        rest * plain
+        + counts.cached_tokens * read
+        + counts.cache_write_tokens * written
+        + counts.completion_tokens * spoken
+    ) or None
 
 
-def _rate(of: Known, kind: str, prompt: int, default: float) -> float:
+def _token_price(info: ModelInfo, kind: str, prompt: int, default: float) -> float:
     """US dollars a token. A prompt above a threshold pays that one's rate for all of its tokens, not only the rest."""
-    rate = of.get(kind)
-    steps = ((re.fullmatch(rf"{kind}_above_(\d+)k_tokens", key), price) for key, price in of.items())
+    rate = info.get(kind)
+    steps = ((re.fullmatch(rf"{kind}_above_(\d+)k_tokens", key), price) for key, price in info.items())
     for threshold, price in sorted((int(found[1]) * 1000, price) for found, price in steps if found):
         if prompt > threshold and price is not None:
             rate = price
     return default if rate is None else float(rate)
 
 
-def _place() -> Path:
+def _price_list_path() -> Path:
     spec = importlib.util.find_spec("litellm")  # imports nothing
-    own = Path(spec.origin).with_name(LIST) if spec and spec.origin else COPY
-    return own if own.is_file() else COPY
+    own = Path(spec.origin).with_name(PRICE_LIST) if spec and spec.origin else PRICE_LIST_COPY
+    return own if own.is_file() else PRICE_LIST_COPY

@@ -9,7 +9,7 @@ from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError
 from agentfn.loop import ModelTurn
 from agentfn.loop.model_retry import RetryingModel, RetryPolicy
-from agentfn.models import Model, Prompt, Reply, Sampling, Turn, Usage
+from agentfn.models import Model, ModelRequest, ModelResponse, Sampling, Turn, Usage
 from agentfn.telemetry import logger
 
 ROUTER_LOOP = (
@@ -33,7 +33,7 @@ def needs_routing(skill: str, turns: Iterable[Turn]) -> bool:
 
 def routed_skill(turns: Iterable[Turn]) -> str:
     """The skill that was, as the journal has it; empty for the agent's default."""
-    return next((turn.text for turn in turns if turn.loop == ROUTER_LOOP), "")
+    return next((turn.text for turn in turns if turn.loop_name == ROUTER_LOOP), "")
 
 
 async def choose_skill(model: Model, skills: Sequence[Skill], message: str, deadline: Deadline) -> ModelTurn:
@@ -42,7 +42,7 @@ async def choose_skill(model: Model, skills: Sequence[Skill], message: str, dead
     Raises OutOfTime where the deadline comes before the answer.
     """
     told = "\n".join(f"- {skill.id}: {skill.name}. {skill.description}" for skill in skills)
-    prompt = Prompt(
+    prompt = ModelRequest(
         ROUTER_PROMPT.format(skills=told), (Turn("user", message[:MAX_MESSAGE_CHARS]),), sampling=ROUTER_SAMPLING
     )
     skill, usage = "", Usage()
@@ -62,9 +62,9 @@ def parse_skill_id(answer: str, ids: Iterable[str]) -> str:
     return found[0] if found else ""
 
 
-async def _ask_model(model: Model, prompt: Prompt, deadline: Deadline) -> Reply:
+async def _ask_model(model: Model, prompt: ModelRequest, deadline: Deadline) -> ModelResponse:
     async with aclosing(RetryingModel(model, ROUTER_RETRY_POLICY).ask(0, prompt, deadline)) as pieces:
         async for piece in pieces:
-            if isinstance(piece, Reply):
+            if isinstance(piece, ModelResponse):
                 return piece
     raise AssertionError("asking ends with a reply")

@@ -41,7 +41,7 @@ class LoopTaskContext:
 
     @property
     def message(self) -> str:
-        said = (turn.text for turn in reversed(self._main_turns()) if turn.role == "user" and not turn.call_id)
+        said = (turn.text for turn in reversed(self._main_turns()) if turn.role == "user" and not turn.tool_call_id)
         return next(said, "")
 
     @property

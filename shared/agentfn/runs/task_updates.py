@@ -97,6 +97,6 @@ def _result_summary(result: "LoopResult") -> dict[str, Any]:
         summary["approval"] = {"tool": result.call.name, "arguments": result.call.arguments}
     if result.loop:
         summary["loop"] = result.loop
-    if result.usage.total:
+    if result.usage.total_tokens:
         summary["usage"] = result.usage.to_json()
     return summary

@@ -251,7 +251,7 @@ def _split_turns(turns: Iterable[Turn]) -> list[list[Turn]]:
     batches: list[list[Turn]] = [[]]
     size = 0
     for turn in turns:
-        length = min(MAX_INLINE_BYTES, len(turn.text) + sum(len(call.arguments) for call in turn.calls))
+        length = min(MAX_INLINE_BYTES, len(turn.text) + sum(len(call.arguments) for call in turn.tool_calls))
         if len(batches[-1]) == MAX_TURNS_PER_WRITE or size + length > MAX_CHARS_PER_WRITE:
             batches.append([])
             size = 0

@@ -1,15 +1,15 @@
 """For tests of agents: a model that plays a script, Lambda's context and events, and a stage to play on."""
 
 from agentfn.local.lambda_events import LocalLambdaContext, http_event, queue_event, rest_event, rpc_event
-from agentfn.testing.invocation import Invoked, invoke
-from agentfn.testing.scripted_model import ScriptedModel, ScriptOver, calls, pause, stream
+from agentfn.testing.invocation import InvokeResult, invoke
+from agentfn.testing.scripted_model import ScriptedModel, ScriptExhausted, calls, pause, stream
 from agentfn.testing.stage import RpcError, Stage
 
 __all__ = [
-    "Invoked",
+    "InvokeResult",
     "LocalLambdaContext",
     "RpcError",
-    "ScriptOver",
+    "ScriptExhausted",
     "ScriptedModel",
     "Stage",
     "calls",

@@ -12,11 +12,11 @@ from agentfn.bootstrap import aws_client
 from agentfn.models import Model
 from agentfn.testing.stage import Stage
 
-OVER = {"COMPLETED", "FAILED", "REJECTED", "CANCELED"}
+TERMINAL_STATES = {"COMPLETED", "FAILED", "REJECTED", "CANCELED"}
 
 
 @dataclass(frozen=True)
-class Invoked:
+class InvokeResult:
     """`status` is the state of the task in lower case, as "completed" or "input_required"; `text` what the agent says.
 
     `files` are the artifacts, content by name. `task` is all of it, as a client gets it.
@@ -38,7 +38,7 @@ def invoke(
     *,
     model: Model | None = None,
     **settings: Any,
-) -> Invoked:
+) -> InvokeResult:
     """Sends one message through the agent's real handler, on an AWS in memory, and plays it to where it ends or waits.
 
     `model` and `settings` are those of `Stage`.
@@ -49,24 +49,24 @@ def invoke(
     content = {name: file.read_bytes() if isinstance(file, Path) else file for name, file in (files or {}).items()}
     with Stage(agent, model, **settings) as stage:
         task = stage.send(message, files=content)
-        if not _at_rest(task):
-            stage.pump()
+        if not _is_settled(task):
+            stage.drain_queue()
             task = stage.get(task["id"])
         said = task["status"].get("message", {}).get("parts", [])
         text = "\n".join(part.get("text") or json.dumps(part.get("data")) for part in said)
         status = task["status"]["state"].removeprefix("TASK_STATE_").lower()
-        return Invoked(status, text, dict(map(_file, _parts(task))), task)
+        return InvokeResult(status, text, dict(map(_read_file, _artifact_parts(task))), task)
 
 
-def _at_rest(task: dict[str, Any]) -> bool:
-    return task["status"]["state"].removeprefix("TASK_STATE_") in OVER | {"INPUT_REQUIRED", "AUTH_REQUIRED"}
+def _is_settled(task: dict[str, Any]) -> bool:
+    return task["status"]["state"].removeprefix("TASK_STATE_") in TERMINAL_STATES | {"INPUT_REQUIRED", "AUTH_REQUIRED"}
 
 
-def _parts(task: dict[str, Any]) -> list[dict[str, Any]]:
+def _artifact_parts(task: dict[str, Any]) -> list[dict[str, Any]]:
     return [part for artifact in task.get("artifacts", []) for part in artifact["parts"]]
 
 
-def _file(part: dict[str, Any]) -> tuple[str, bytes]:
+def _read_file(part: dict[str, Any]) -> tuple[str, bytes]:
     """The content behind a signed link, read from the bucket in memory; empty where it lies elsewhere."""
     address = urlsplit(part["url"])
     bucket, _, rest = address.netloc.partition(".s3.")

@@ -15,7 +15,7 @@ from inspect import isawaitable
 from typing import Any, Self
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
-from agentfn.models import Call, Prompt, Reply
+from agentfn.models import ModelRequest, ModelResponse, ToolCall
 
 
 @dataclass(frozen=True)
@@ -24,26 +24,26 @@ class Pause:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class TextChunks:
     texts: tuple[str, ...]
     end: Exception | None
 
 
-type Answer = str | Call | Sequence[Call] | Reply | Pieces | BaseException
-type Answering = Callable[[Prompt], Answer | Awaitable[Answer]]
-type Line = Answer | Answering | Pause
+type ScriptedAnswer = str | ToolCall | Sequence[ToolCall] | ModelResponse | TextChunks | BaseException
+type AnswerFunction = Callable[[ModelRequest], ScriptedAnswer | Awaitable[ScriptedAnswer]]
+type ScriptLine = ScriptedAnswer | AnswerFunction | Pause
 
 
-class ScriptOver(ModelRequestRejected):
+class ScriptExhausted(ModelRequestRejected):
     """More was asked than the script holds. Refused for good, so that a loop ends its task and shows this text."""
 
 
-def calls(name: str, /, **arguments: Any) -> Call:
+def calls(name: str, /, **arguments: Any) -> ToolCall:
     """A line in which the model calls a tool; a tuple of these is several calls in one turn.
 
     For arguments that are not JSON write `Call("", name, '{"city": "Par')`: an empty id is filled in when it is played.
     """
-    return Call("", name, json.dumps(arguments))
+    return ToolCall("", name, json.dumps(arguments))
 
 
 def pause(seconds: float) -> Pause:
@@ -51,11 +51,11 @@ def pause(seconds: float) -> Pause:
     return Pause(seconds)
 
 
-def stream(*pieces: str | Exception) -> Pieces:
+def stream(*pieces: str | Exception) -> TextChunks:
     """A text that comes in these pieces to a loop that streams; an exception at the end is where it breaks off."""
     *start, last = pieces
     texts = tuple(str(piece) for piece in (start if isinstance(last, Exception) else pieces))
-    return Pieces(texts, last if isinstance(last, Exception) else None)
+    return TextChunks(texts, last if isinstance(last, Exception) else None)
 
 
 class ScriptedModel:
@@ -67,102 +67,102 @@ class ScriptedModel:
     Where each invocation is a process of its own there is no such object: use `by_turn`.
     """
 
-    def __init__(self, *script: Line, name: str = "scripted") -> None:
+    def __init__(self, *script: ScriptLine, name: str = "scripted") -> None:
         self.name = name
-        self.prompts: list[Prompt] = []
-        self.played = 0
+        self.requests: list[ModelRequest] = []
+        self.played_count = 0
         self._script = deque(script)
-        self._always: Answering | None = None
+        self._function: AnswerFunction | None = None
 
     @classmethod
-    def by_turn(cls, answering: Answering, *, name: str = "scripted") -> Self:
+    def from_function(cls, answering: AnswerFunction, *, name: str = "scripted") -> Self:
         """A model without end, whose answer follows from the prompt and nothing else."""
         model = cls(name=name)
-        model._always = answering
+        model._function = answering
         return model
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Lines that were not played yet, pauses included."""
         return len(self._script)
 
-    async def ask(self, prompt: Prompt) -> Reply:
-        return _reply(await self._answer(prompt), prompt)
+    async def generate(self, prompt: ModelRequest) -> ModelResponse:
+        return _to_response(await self._next_answer(prompt), prompt)
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
+    async def stream(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
         """The same, piece by piece: a text that is not scripted in pieces comes word by word."""
-        answer = await self._answer(prompt)
-        if isinstance(answer, Pieces):
+        answer = await self._next_answer(prompt)
+        if isinstance(answer, TextChunks):
             for text in answer.texts:
                 yield text
-            yield _reply(answer, prompt)
+            yield _to_response(answer, prompt)
             return
-        reply = _reply(answer, prompt)
+        reply = _to_response(answer, prompt)
         for word in re.findall(r"\S+\s*|\s+", reply.text):
             yield word
         yield reply
 
-    async def _answer(self, prompt: Prompt) -> Answer:
-        self.prompts.append(prompt)
-        pauses, line = self._take()
+    async def _next_answer(self, prompt: ModelRequest) -> ScriptedAnswer:
+        self.requests.append(prompt)
+        pauses, line = self._take_line()
         try:
             async with asyncio.timeout(prompt.timeout):
                 for seconds in pauses:
                     await asyncio.sleep(seconds)
-                answer = await _answer(line, prompt)
+                answer = await _resolve_answer(line, prompt)
         except TimeoutError:
-            self._put_back(pauses, line)
+            self._restore_line(pauses, line)
             raise ModelUnavailable(f"{self.name} did not answer within {prompt.timeout:g} s") from None
         except asyncio.CancelledError:
-            self._put_back(pauses, line)
+            self._restore_line(pauses, line)
             raise
         return answer
 
-    def _take(self) -> tuple[list[float], Answer | Answering]:
-        if self._always:
-            self.played += 1
-            return [], self._always
+    def _take_line(self) -> tuple[list[float], ScriptedAnswer | AnswerFunction]:
+        if self._function:
+            self.played_count += 1
+            return [], self._function
         pauses: list[float] = []
         while self._script:
             line = self._script.popleft()
             if not isinstance(line, Pause):
-                self.played += 1
+                self.played_count += 1
                 return pauses, line
             pauses.append(line.seconds)
-        raise ScriptOver(f"the script of {self.name} is over: {self.played} played, one more was asked for")
+        raise ScriptExhausted(f"the script of {self.name} is over: {self.played_count} played, one more was asked for")
 
-    def _put_back(self, pauses: list[float], line: Answer | Answering) -> None:
-        self.played -= 1
-        if not self._always:
+    def _restore_line(self, pauses: list[float], line: ScriptedAnswer | AnswerFunction) -> None:
+        self.played_count -= 1
+        if not self._function:
             self._script.extendleft([line, *map(Pause, reversed(pauses))])
 
 
-async def _answer(line: Answer | Answering, prompt: Prompt) -> Answer:
+async def _resolve_answer(line: ScriptedAnswer | AnswerFunction, prompt: ModelRequest) -> ScriptedAnswer:
     if not callable(line):
         return line
     answer = line(prompt)
     return await answer if isawaitable(answer) else answer
 
 
-def _reply(answer: Answer, prompt: Prompt) -> Reply:
+def _to_response(answer: ScriptedAnswer, prompt: ModelRequest) -> ModelResponse:
     """Raises the answer where it is an exception."""
     match answer:
         case BaseException():
             raise answer
         case str():
-            return Reply(answer)
-        case Pieces():
+            return ModelResponse(answer)
+        case TextChunks():
             if answer.end is not None:
                 raise answer.end
-            return Reply("".join(answer.texts))
-        case Reply():
-            return replace(answer, calls=_identified(answer.calls, prompt))
-        case Call():
-            return Reply(calls=_identified([answer], prompt), finish="tool_calls")
-    return Reply(calls=_identified(answer, prompt), finish="tool_calls")
+            return ModelResponse("".join(answer.texts))
+        case ModelResponse():
+            return replace(answer, tool_calls=_with_ids(answer.tool_calls, prompt))
+        case ToolCall():
+            return ModelResponse(tool_calls=_with_ids([answer], prompt), finish_reason="tool_calls")
+    return ModelResponse(tool_calls=_with_ids(answer, prompt), finish_reason="tool_calls")
 
 
-def _identified(written: Sequence[Call], prompt: Prompt) -> tuple[Call, ...]:
+def _with_ids(written: Sequence[ToolCall], prompt: ModelRequest) -> tuple[ToolCall, ...]:
     """Ids that say where a call was made: `call_2_1` is the first one of the second assistant turn."""
     turn = 1 + sum(earlier.role == "assistant" for earlier in prompt.turns)
     return tuple(

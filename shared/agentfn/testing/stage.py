@@ -24,13 +24,13 @@ from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rest_ev
 from agentfn.models import Model
 from agentfn.settings import Settings, variable_name
 
-REGION = "eu-central-1"
-CALLERS = ("alice", "bob")
-SERVICES = ("dynamodb", "s3", "sqs")
-WRITES = ("TransactWriteItems", "UpdateItem", "PutItem", "DeleteItem")
-READS = ("GetItem", "Query", "BatchGetItem")
+STAGE_REGION = "eu-central-1"
+STAGE_CALLERS = ("alice", "bob")
+COUNTED_SERVICES = ("dynamodb", "s3", "sqs")
+WRITE_OPERATIONS = ("TransactWriteItems", "UpdateItem", "PutItem", "DeleteItem")
+READ_OPERATIONS = ("GetItem", "Query", "BatchGetItem")
 
-Answer = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
 class Stage:
@@ -55,14 +55,14 @@ class Stage:
     ) -> None:
         self._agent = agent
         self._model = model
-        self._serving: dict[str, Any] = {"executor": executor, "repeatable": repeatable}
+        self._serve_options: dict[str, Any] = {"executor": executor, "repeatable": repeatable}
         self._settings = {variable_name(name): str(value) for name, value in settings.items()}
         self._stack = ExitStack()
-        self.calls: Counter[str] = Counter()
+        self.aws_calls: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
         with self._stack:  # what is begun ends, where something after it cannot begin
-            self._begin()
+            self._start()
             self._stack = self._stack.pop_all()
         return self
 
@@ -72,27 +72,27 @@ class Stage:
         self._stack.close()
 
     @property
-    def writes(self) -> int:
+    def write_count(self) -> int:
         """Writes to the table so far."""
-        return sum(self.calls[name] for name in WRITES)
+        return sum(self.aws_calls[name] for name in WRITE_OPERATIONS)
 
     @property
-    def reads(self) -> int:
-        return sum(self.calls[name] for name in READS)
+    def read_count(self) -> int:
+        return sum(self.aws_calls[name] for name in READ_OPERATIONS)
 
-    def new_process(self) -> LambdaHandler:
+    def new_environment(self) -> LambdaHandler:
         """The handler as a fresh execution environment has it."""
         environment = {
             **self.resources.environment(),
-            "AGENTFN_TOKENS": json.dumps({name: token_of(name) for name in CALLERS}),
+            "AGENTFN_TOKENS": json.dumps({name: bearer_token(name) for name in STAGE_CALLERS}),
             "AGENT_MODEL": "stage",
             **self._settings,
         }
-        if self._model is None and self._serving["executor"] is None:
+        if self._model is None and self._serve_options["executor"] is None:
             environment["AGENT_MODEL"] = os.environ.get("AGENT_MODEL") or next(iter(self._agent.models), "stage")
         if (model := self._model) is not None:
             self._agent.models = {**self._agent.models, "stage": lambda: model}
-        doors = serve(self._agent, Settings.load(environment), **self._serving)
+        doors = serve(self._agent, Settings.load(environment), **self._serve_options)
         self._stack.callback(doors.close)
         return doors
 
@@ -105,101 +105,101 @@ class Stage:
         caller: str = "alice",
         seconds: float = 60.0,
         **message: Any,
-    ) -> Answer:
+    ) -> JsonObject:
         """Sends a message and returns the task. Raises RpcError where the agent refused it."""
         parts = [{"text": text}] if text else []
         parts += [_file_part(name, content) for name, content in (files or {}).items()]
         said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts, **message}
         params = {"message": said, "configuration": {"returnImmediately": not wait}}
-        task: Answer = self.rpc("SendMessage", params, caller=caller, seconds=seconds)["task"]
+        task: JsonObject = self.rpc("SendMessage", params, caller=caller, seconds=seconds)["task"]
         return task
 
-    def get(self, task_id: str, *, caller: str = "alice") -> Answer:
+    def get(self, task_id: str, *, caller: str = "alice") -> JsonObject:
         return self.rpc("GetTask", {"id": task_id}, caller=caller)
 
-    def cancel(self, task_id: str, *, caller: str = "alice") -> Answer:
+    def cancel(self, task_id: str, *, caller: str = "alice") -> JsonObject:
         return self.rpc("CancelTask", {"id": task_id}, caller=caller)
 
-    def rpc(self, method: str, params: Any, *, caller: str = "alice", seconds: float = 60.0) -> Answer:
+    def rpc(self, method: str, params: Any, *, caller: str = "alice", seconds: float = 60.0) -> JsonObject:
         """The result of a JSON-RPC call. Raises RpcError for an error in its place."""
-        response = self.handler(rpc_event(method, params, headers_of(caller)), LocalLambdaContext(seconds))
+        response = self.handler(rpc_event(method, params, auth_headers(caller)), LocalLambdaContext(seconds))
         body = json.loads(response["body"])
         if "error" in body:
             raise RpcError(body["error"])
-        result: Answer = body["result"]
+        result: JsonObject = body["result"]
         return result
 
-    def request(self, method: str, path: str, *, caller: str | None = None, **rest: Any) -> Answer:
+    def request(self, method: str, path: str, *, caller: str | None = None, **rest: Any) -> JsonObject:
         """The raw response to an HTTP request; without a caller, no token goes with it."""
-        headers = {**(headers_of(caller) if caller else {}), **rest.pop("headers", {})}
-        answer: Answer = self.handler(rest_event(method, path, headers=headers, **rest), LocalLambdaContext(60))
+        headers = {**(auth_headers(caller) if caller else {}), **rest.pop("headers", {})}
+        answer: JsonObject = self.handler(rest_event(method, path, headers=headers, **rest), LocalLambdaContext(60))
         return answer
 
-    def receive(self) -> list[Answer]:
+    def receive_messages(self) -> list[JsonObject]:
         """The messages that are visible in the queue now."""
         queue = aws_client("sqs")
-        received: list[Answer] = []
+        received: list[JsonObject] = []
         while batch := queue.receive_message(
             QueueUrl=self.resources.queue_url, MaxNumberOfMessages=10, AttributeNames=["All"]
         ).get("Messages"):
             received += batch
         return received
 
-    def deliver(self, message: Answer, *, seconds: float = 900.0) -> Answer:
+    def deliver_message(self, message: JsonObject, *, seconds: float = 900.0) -> JsonObject:
         """Gives one message to the handler, and deletes it if the handler took it, as Lambda would."""
-        answer: Answer = self.handler(queue_event(message), LocalLambdaContext(seconds))
+        answer: JsonObject = self.handler(queue_event(message), LocalLambdaContext(seconds))
         if not answer["batchItemFailures"]:
             aws_client("sqs").delete_message(QueueUrl=self.resources.queue_url, ReceiptHandle=message["ReceiptHandle"])
         return answer
 
-    def pump(self, *, seconds: float = 900.0, most: int = 50) -> int:
+    def drain_queue(self, *, seconds: float = 900.0, max_rounds: int = 50) -> int:
         """Plays all visible messages, and those that come of them; how many runs it took."""
-        for count in range(most):
-            messages = self.receive()
+        for count in range(max_rounds):
+            messages = self.receive_messages()
             if not messages:
                 return count
             for message in messages:
-                self.deliver(message, seconds=seconds)
-        raise AssertionError(f"the queue was not empty after {most} rounds")
+                self.deliver_message(message, seconds=seconds)
+        raise AssertionError(f"the queue was not empty after {max_rounds} rounds")
 
-    def sweep(self, *, seconds: float = 60.0) -> Answer:
+    def sweep(self, *, seconds: float = 60.0) -> JsonObject:
         """What the schedule does."""
-        answer: Answer = self.handler({"agentfn": "sweep"}, LocalLambdaContext(seconds))
+        answer: JsonObject = self.handler({"agentfn": "sweep"}, LocalLambdaContext(seconds))
         return answer
 
-    def items(self) -> list[Answer]:
+    def table_items(self) -> list[JsonObject]:
         """Everything in the table."""
         return list(aws_client("dynamodb").scan(TableName=self.resources.table)["Items"])
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         from moto import mock_aws
         from moto.core.botocore_stubber import BotocoreStubber
 
-        self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=REGION, AWS_REGION=REGION))
+        self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=STAGE_REGION, AWS_REGION=STAGE_REGION))
         self._stack.enter_context(mock_aws())
-        self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _one_at_a_time(BotocoreStubber.__call__)))
+        self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _serialize_calls(BotocoreStubber.__call__)))
         aws_client.cache_clear()
         self._stack.callback(aws_client.cache_clear)
-        self.resources: AwsResources = create_resources(f"stage-{uuid4().hex[:8]}", REGION)
-        for service in SERVICES:
-            aws_client(service).meta.events.register("before-call", self._count)
-        self.handler = self.new_process()
-        self.calls.clear()
+        self.resources: AwsResources = create_resources(f"stage-{uuid4().hex[:8]}", STAGE_REGION)
+        for service in COUNTED_SERVICES:
+            aws_client(service).meta.events.register("before-call", self._count_call)
+        self.handler = self.new_environment()
+        self.aws_calls.clear()
 
-    def _count(self, model: Any, **_: Any) -> None:
-        self.calls[model.name] += 1
+    def _count_call(self, model: Any, **_: Any) -> None:
+        self.aws_calls[model.name] += 1
 
 
 class RpcError(Exception):
     """The agent answered with an error: `code` and `message` as JSON-RPC has them."""
 
-    def __init__(self, error: Answer) -> None:
+    def __init__(self, error: JsonObject) -> None:
         super().__init__(f"{error['code']}: {error['message']}")
         self.code = error["code"]
         self.message = error["message"]
 
 
-def _one_at_a_time(answer: Callable[..., Any]) -> Callable[..., Any]:
+def _serialize_calls(answer: Callable[..., Any]) -> Callable[..., Any]:
     """moto is not made for threads: a transaction that fails would undo what another thread wrote meanwhile."""
     lock = threading.RLock()
 
@@ -210,15 +210,15 @@ def _one_at_a_time(answer: Callable[..., Any]) -> Callable[..., Any]:
     return locked
 
 
-def token_of(caller: str) -> str:
+def bearer_token(caller: str) -> str:
     return f"{caller}-0123456789abcdef"
 
 
-def headers_of(caller: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {token_of(caller)}"}
+def auth_headers(caller: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {bearer_token(caller)}"}
 
 
-def _file_part(name: str, content: bytes | Path) -> Answer:
+def _file_part(name: str, content: bytes | Path) -> JsonObject:
     raw = content.read_bytes() if isinstance(content, Path) else content
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return {"raw": base64.b64encode(raw).decode(), "filename": name, "mediaType": media_type}

@@ -142,7 +142,7 @@ def test_health_answers_a_head_too_and_without_a_call_of_aws() -> None:
         for path in ("/health", "/healthz"):
             assert body(get(played, path)) == {"status": "ok"}
             assert played.request("HEAD", path)["statusCode"] == 200
-        assert not played.calls
+        assert not played.aws_calls
 
 
 UNSIGNED = """

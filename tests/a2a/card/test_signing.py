@@ -13,7 +13,6 @@ import jwt
 import pytest
 from a2a.client.card_resolver import parse_agent_card
 from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
-from agentfn.a2a.card.signing_keys import SigningKeys, parse_keys
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -25,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agentfn import Agent, ConfigurationError, Skill
+from agentfn.a2a.card.signing_keys import SigningKeys, parse_keys
 from agentfn.bootstrap import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
 from support.raw_http_server import RawHttpServer, http_response
@@ -154,12 +154,12 @@ def test_what_a_client_has_kept_is_good_whichever_process_signed_it() -> None:
     with stage() as played:
         first = played.request("GET", CARD)
         assert first["headers"]["etag"].startswith('W/"')
-        played.handler = played.new_process()
+        played.handler = played.new_environment()
         assert played.request("GET", CARD)["body"] != first["body"]  # ECDSA: another signature, as good
         again = played.request("GET", CARD, headers={"If-None-Match": first["headers"]["etag"]})
         assert again["statusCode"] == 304
         played._settings[NAME] = pem(OTHER_EC)
-        played.handler = played.new_process()
+        played.handler = played.new_environment()
         changed = played.request("GET", CARD, headers={"If-None-Match": first["headers"]["etag"]})
         assert changed["statusCode"] == 200
 
@@ -191,7 +191,7 @@ def test_while_keys_are_rotated_the_first_signs_and_all_are_published() -> None:
     with stage(pem(EC)) as played:
         before = body(played.request("GET", CARD))
         played._settings[NAME] = pem(OTHER_EC) + pem(EC)
-        played.handler = played.new_process()
+        played.handler = played.new_environment()
         after = body(played.request("GET", CARD))
         assert len(public_keys(played)) == 2
         assert header_of(after)["kid"] != header_of(before)["kid"]
@@ -203,7 +203,7 @@ def tell(stage: Stage, text: str) -> str:
     """Puts keys into a secret, for a new process to find; its ARN."""
     arn = str(aws_client("secretsmanager").create_secret(Name=f"signing-{uuid4()}", SecretString=text)["ARN"])
     stage._settings["AGENTFN_SIGNING_SECRET"] = arn
-    stage.handler = stage.new_process()
+    stage.handler = stage.new_environment()
     return arn
 
 
@@ -301,7 +301,7 @@ def deliver(stage: Stage) -> None:
     for _ in range(3):
         for message in waiting(stage):
             message.delayed_until = 0
-        stage.pump()
+        stage.drain_queue()
 
 
 def waiting(stage: Stage) -> list[Any]:

@@ -23,9 +23,9 @@ def put(play: StageMaker, *replies: Any, **settings: Any) -> Stage:
 def refusal(stage: Stage, *parts: dict[str, Any]) -> RpcError:
     with pytest.raises(RpcError) as caught:
         stage.send("Count!", parts=[{"text": "Count!"}, *parts])
-    assert stage.items() == []
-    assert stage.receive() == []
-    assert stage.calls["PutObject"] == 0
+    assert stage.table_items() == []
+    assert stage.receive_messages() == []
+    assert stage.aws_calls["PutObject"] == 0
     return caught.value
 
 
@@ -132,7 +132,7 @@ def test_a_text_part_may_name_the_file_that_follows_it_and_is_no_text_then(
     said = task["history"][0]["parts"]
     assert [part["filename"] for part in said if "url" in part] == ["Bericht 2026.csv", "b.txt", "c.txt"]
     assert [part["text"] for part in said if "text" in part] == ["Read!", "__ORIGINAL_FILENAME__:who is nobody"]
-    assert "ORIGINAL_FILENAME__:b.txt" not in str(model.prompts)
+    assert "ORIGINAL_FILENAME__:b.txt" not in str(model.requests)
 
 
 def test_a_part_behind_a_naming_one_keeps_its_number(play: StageMaker) -> None:

@@ -53,7 +53,7 @@ def said(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def result(model: ScriptedModel) -> str:
-    return str(model.prompts[-1].turns[-1].text)
+    return str(model.requests[-1].turns[-1].text)
 
 
 def objects(stage: Stage) -> list[str]:
@@ -68,11 +68,11 @@ def test_an_upload_reaches_the_tool_without_passing_the_function() -> None:
         offer = offered(stage, name="größe.bin", mediaType="application/x-weights", size=len(content))
         assert offer["maxSize"] == len(content)
         post(offer, content)
-        stage.calls.clear()
+        stage.aws_calls.clear()
         task = stage.send("Weigh!", parts=[{"text": "Weigh!"}, offer["part"]])
         assert result(model) == f"größe.bin 20000000 {hashlib.sha256(content).hexdigest()}"
-        assert "- größe.bin (application/x-weights, 20,000,000 bytes)" in model.prompts[0].turns[0].text
-        assert (stage.calls["CopyObject"], stage.calls["PutObject"]) == (1, 0)
+        assert "- größe.bin (application/x-weights, 20,000,000 bytes)" in model.requests[0].turns[0].text
+        assert (stage.aws_calls["CopyObject"], stage.aws_calls["PutObject"]) == (1, 0)
         [_, part] = task["history"][0]["parts"]
         answer = requests.get(part["url"], timeout=20)
         assert answer.content == content
@@ -141,7 +141,7 @@ def refusal(stage: Stage, *parts: dict[str, Any], caller: str = "alice") -> str:
     with pytest.raises(RpcError) as refused:
         stage.rpc("SendMessage", {"message": said(*parts)}, caller=caller)
     assert refused.value.code == -32602
-    assert (stage.items(), stage.receive(), objects(stage)) == ([], [], before)
+    assert (stage.table_items(), stage.receive_messages(), objects(stage)) == ([], [], before)
     return str(refused.value.message)
 
 
@@ -193,7 +193,7 @@ def test_an_upload_that_goes_while_it_is_taken_over_is_no_broken_task() -> None:
         with pytest.raises(RpcError, match=r"a file of the message is gone: .* upload it again") as refused:
             stage.send(parts=[offer["part"]])
         assert refused.value.code == -32602
-        assert (stage.items(), stage.receive()) == ([], [])
+        assert (stage.table_items(), stage.receive_messages()) == ([], [])
 
 
 WISHES = [
@@ -275,10 +275,10 @@ def test_two_tasks_in_a_row_leave_each_other_nothing() -> None:
         offer = offered(stage, name="first.bin")
         post(offer, bytes(9_000_000))
         stage.send(parts=[offer["part"]])
-        assert json.loads(model.prompts[2].turns[-1].text) == [[], ["first.bin"]]
+        assert json.loads(model.requests[2].turns[-1].text) == [[], ["first.bin"]]
         assert not folders[0].exists()
         stage.send("And now?")
-    assert json.loads(model.prompts[4].turns[-1].text) == [[], []]
-    assert "there is no file 'first.bin'; there are: none" in model.prompts[5].turns[-1].text
+    assert json.loads(model.requests[4].turns[-1].text) == [[], []]
+    assert "there is no file 'first.bin'; there are: none" in model.requests[5].turns[-1].text
     assert folders[0] != folders[1]
     assert not any(folder.exists() for folder in folders)

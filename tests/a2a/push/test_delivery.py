@@ -11,7 +11,7 @@ import pytest
 from agentfn import Agent, Context, File, Output, tool
 from agentfn.bootstrap import aws_client
 from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
-from agentfn.testing.stage import headers_of
+from agentfn.testing.stage import auth_headers
 
 
 @tool(idempotent=True)
@@ -81,7 +81,7 @@ def deliver(stage: Stage) -> None:
         backend = _messages(url)
         for message in backend:
             message.delayed_until = 0
-        if not stage.pump() and not _messages(url):
+        if not stage.drain_queue() and not _messages(url):
             return
     raise AssertionError("the queue is never empty")
 
@@ -126,11 +126,11 @@ def test_who_subscribes_later_is_told_of_what_comes_then(subscriber: Subscriber)
 def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: Subscriber) -> None:
     with stage(pause(3), "There.") as played:
         task = played.send("Draw!", wait=False)
-        working = threading.Thread(target=played.pump)
+        working = threading.Thread(target=played.drain_queue)
         working.start()
-        other = played.new_process()
+        other = played.new_environment()
         params = {"taskId": task["id"], "url": subscriber.url}
-        other(rpc_event("CreateTaskPushNotificationConfig", params, headers_of("alice")), LocalLambdaContext(30))
+        other(rpc_event("CreateTaskPushNotificationConfig", params, auth_headers("alice")), LocalLambdaContext(30))
         working.join()
         deliver(played)
     assert subscriber.states[-1] == "COMPLETED"
@@ -207,7 +207,7 @@ def test_an_address_that_is_not_public_is_refused_and_nothing_is_stored(url: str
     with stage("There.", fetch_loopback="false") as played:
         with pytest.raises(RpcError) as refused:
             send(played, url, id="x")
-        assert (refused.value.code, played.items()) == (-32602, [])
+        assert (refused.value.code, played.table_items()) == (-32602, [])
 
 
 def test_a_secret_that_could_make_a_header_is_refused(subscriber: Subscriber) -> None:

@@ -35,7 +35,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 def test_who_is_known_later_misses_nothing(names: Names) -> None:
     with closing(Subscriber()) as subscriber, stage("There.") as played:
         send(played, subscriber.url.replace("127.0.0.1", NAME))
-        played.pump()
+        played.drain_queue()
         assert subscriber.bodies == []
         names.address = "127.0.0.1"
         deliver(played)

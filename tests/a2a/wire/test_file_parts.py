@@ -69,7 +69,7 @@ def test_every_source_gives_the_tool_the_same_file(source: Callable[[str], tuple
         method, message = source(server.url)
         message = json.loads(json.dumps(message).replace('"upload:"', f'"{uploaded(stage)}"'))
         stage.rpc(method, {"message": message})
-    assert json.loads(model.prompts[-1].turns[-1].text) == REACHED
+    assert json.loads(model.requests[-1].turns[-1].text) == REACHED
 
 
 def uploaded(stage: Stage) -> str:
@@ -112,8 +112,8 @@ def test_what_is_no_source_is_refused_and_nothing_is_stored(method: str, message
     with Stage(AGENT, ScriptedModel(), max_file_size=500) as stage:
         with pytest.raises(RpcError) as refused:
             stage.rpc(method, {"message": message})
-        assert (refused.value.code, stage.items(), stage.receive()) == (-32602, [], [])
-        assert (stage.calls["PutObject"], stage.calls["CopyObject"]) == (0, 0)
+        assert (refused.value.code, stage.table_items(), stage.receive_messages()) == (-32602, [], [])
+        assert (stage.aws_calls["PutObject"], stage.aws_calls["CopyObject"]) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_over_plain_http_it_is_a_bad_request(path: str, parts: dict[str, Any]) -
         reply = stage.request(
             "POST", path, caller="alice", body=body, headers={"Content-Type": "application/json", **version}
         )
-        assert (reply["statusCode"], stage.items()) == (400, [])
+        assert (reply["statusCode"], stage.table_items()) == (400, [])
     assert json.loads(reply["body"])["error"]["status"] == "INVALID_ARGUMENT"
 
 
@@ -149,7 +149,7 @@ def test_over_plain_http_good_files_are_taken_too(path: str, parts: dict[str, An
     with Stage(AGENT, model) as stage:
         headers = {"Content-Type": "application/json", **version}
         assert stage.request("POST", path, caller="alice", body=body, headers=headers)["statusCode"] == 200
-    assert "a.txt (text/plain, 1 bytes)" in model.prompts[0].turns[0].text
+    assert "a.txt (text/plain, 1 bytes)" in model.requests[0].turns[0].text
 
 
 @pytest.mark.parametrize(("given", "told"), [(7, 7), ("seven", "seven"), (None, None), ([7], None), ({}, None)])

@@ -40,7 +40,7 @@ def test_data_reaches_the_model_and_comes_back_as_it_was_sent(play: Any, speaker
     model = ScriptedModel("Seen.")
     stage = play(model)
     task = speaker.task(speaker.send(stage, {"data": SENT}, metadata={"order": LARGE, "weight": 2.0}))
-    assert same(json.loads(model.prompts[0].turns[-1].text), SENT)
+    assert same(json.loads(model.requests[0].turns[-1].text), SENT)
     for shown in (task, speaker.call(stage, "get", task["id"]).result):
         [said] = shown["history"]
         assert same(speaker.data(said), SENT)
@@ -126,7 +126,7 @@ def test_another_framework_s_agent_is_given_plain_numbers(speaker: ProtocolClien
     mirror = Mirror()
     with Stage(Agent(name="mirror", description="Reflects."), executor=mirror) as stage:
         task = speaker.task(speaker.send(stage, {"data": {"n": 3, "large": LARGE}}, configuration=WAIT_NOT))
-        stage.pump()
+        stage.drain_queue()
         shown = speaker.call(stage, "get", task["id"]).result
     assert mirror.seen == [{"n": 3.0, "large": float(LARGE)}] * 2
     artifact = shown["artifacts"][0]

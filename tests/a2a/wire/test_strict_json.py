@@ -40,7 +40,7 @@ def test_a_body_that_cannot_be_read_is_a_parse_error_that_says_why(
         refused = speaker.post(stage, ("/v1" if speaker.rest and speaker.v0_3 else "") + path, body)
         assert refused.error == ("INVALID_REQUEST" if speaker.rest else "PARSE_ERROR")
         assert why in refused.message
-    assert stage.items() == []
+    assert stage.table_items() == []
 
 
 @EACH

@@ -15,7 +15,7 @@ import pytest
 from agentfn import ToolError, tool
 from agentfn.loop import LoopResult
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
-from agentfn.models import Call, Prompt, Turn
+from agentfn.models import ModelRequest, ToolCall, Turn
 from agentfn.tools import ToolRegistry
 from analyst.demo.demo_model import DemoModel
 from analyst.tools import TOOLS
@@ -109,21 +109,23 @@ def test_the_next_step_depends_on_the_transcript_alone(penguin_desk: ToolHarness
     spoken = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
     assert len(spoken) == 6
     for place in spoken:
-        reply = asyncio.run(DemoModel().ask(Prompt("", tuple(turns[:place]), declared)))
-        assert (reply.text, reply.calls) == (turns[place].text, turns[place].calls)
-    ids = [call.id for turn in turns for call in turn.calls]
+        reply = asyncio.run(DemoModel().generate(ModelRequest("", tuple(turns[:place]), declared)))
+        assert (reply.text, reply.tool_calls) == (turns[place].text, turns[place].tool_calls)
+    ids = [call.id for turn in turns for call in turn.tool_calls]
     assert len(ids) == len(set(ids))
 
 
 def test_half_answered_calls_are_made_again_and_no_others(penguin_desk: ToolHarness) -> None:
     """As a transcript is that lost some results: only what has no answer is asked for."""
     turns = ask(penguin_desk, QUESTION).transcript
-    queries = next(turn for turn in turns if any(call.name == "run_sql" for call in turn.calls))
-    lost = next(call for call in queries.calls if call.name == "run_sql")
-    kept = tuple(turn for turn in turns[: turns.index(queries) + 1 + len(queries.calls)] if turn.call_id != lost.id)
+    queries = next(turn for turn in turns if any(call.name == "run_sql" for call in turn.tool_calls))
+    lost = next(call for call in queries.tool_calls if call.name == "run_sql")
+    kept = tuple(
+        turn for turn in turns[: turns.index(queries) + 1 + len(queries.tool_calls)] if turn.tool_call_id != lost.id
+    )
     declared = tuple(ToolRegistry(TOOLS).declarations())
-    reply = asyncio.run(DemoModel().ask(Prompt("", kept, declared)))
-    assert [(call.name, call.arguments) for call in reply.calls] == [("run_sql", lost.arguments)]
+    reply = asyncio.run(DemoModel().generate(ModelRequest("", kept, declared)))
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == [("run_sql", lost.arguments)]
 
 
 def test_without_a_file_it_asks_for_a_table_and_goes_on_when_one_comes(desk: ToolHarness) -> None:
@@ -146,18 +148,20 @@ def test_a_file_that_is_no_table_is_explained_and_another_asked_for(desk: ToolHa
 def test_without_tools_it_answers_in_text(penguin_desk: ToolHarness) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
     closing = (*turns[:-1], Turn("user", "Tools are off. Give the best answer."))
-    reply = asyncio.run(DemoModel().ask(Prompt("", closing, tuple(ToolRegistry(TOOLS).declarations()), "none")))
-    assert reply.calls == ()
+    reply = asyncio.run(
+        DemoModel().generate(ModelRequest("", closing, tuple(ToolRegistry(TOOLS).declarations()), "none"))
+    )
+    assert reply.tool_calls == ()
     assert "Adelie 152" in reply.text
-    bare = asyncio.run(DemoModel().ask(Prompt("", (Turn("user", QUESTION),))))
-    assert bare.calls == ()
+    bare = asyncio.run(DemoModel().generate(ModelRequest("", (Turn("user", QUESTION),))))
+    assert bare.tool_calls == ()
     assert "attach a table" in bare.text
 
 
 def test_the_middle_of_its_work_is_a_fair_answer_too(penguin_desk: ToolHarness) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
-    seen = next(place for place, turn in enumerate(turns) if any(call.name == "make_chart" for call in turn.calls))
-    reply = asyncio.run(DemoModel().ask(Prompt("", tuple(turns[:seen]), (), "none")))
+    seen = next(place for place, turn in enumerate(turns) if any(call.name == "make_chart" for call in turn.tool_calls))
+    reply = asyncio.run(DemoModel().generate(ModelRequest("", tuple(turns[:seen]), (), "none")))
     assert "Adelie 152" in reply.text
     assert "No report was written." in reply.text
 
@@ -273,14 +277,14 @@ def test_progress_is_told_sparingly(penguin_desk: ToolHarness) -> None:
 
 def test_a_pause_slows_every_reply_down() -> None:
     start = time.monotonic()
-    asyncio.run(DemoModel(pause=0.2).ask(Prompt("", (Turn("user", "hi"),))))
+    asyncio.run(DemoModel(pause=0.2).generate(ModelRequest("", (Turn("user", "hi"),))))
     assert time.monotonic() - start >= 0.2
 
 
 def test_calls_with_arguments_that_another_model_garbled_do_no_harm(penguin_desk: ToolHarness) -> None:
     """A task may have begun with another model."""
-    garbled = Turn("assistant", "", (Call("x", "run_sql", "{broken"),))
-    answer = Turn("tool", '{"error": "not JSON", "error_type": "invalid_json"}', call_id="x", name="run_sql")
+    garbled = Turn("assistant", "", (ToolCall("x", "run_sql", "{broken"),))
+    answer = Turn("tool", '{"error": "not JSON", "error_type": "invalid_json"}', tool_call_id="x", tool_name="run_sql")
     result = ask(penguin_desk, QUESTION, garbled, answer)
     assert result.status == "completed"
     assert "Adelie 152" in result.text

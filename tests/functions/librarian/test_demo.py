@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agentfn.models import Call, Prompt, Turn
+from agentfn.models import ModelRequest, ToolCall, Turn
 from functions.librarian.tool_harness import NestedResult, ToolHarness
 from librarian.demo.demo_model import NO_DOCUMENT_QUESTION, DemoModel
 from librarian.demo.extracts import best_extracts, split_extracts
@@ -80,7 +80,7 @@ def test_inner_loops_get_an_extract_of_their_part(packet_desk: ToolHarness) -> N
     def inner(name: str, message: str) -> NestedResult:
         with ThreadPoolExecutor() as thread:  # an event loop runs here already
             return NestedResult(
-                thread.submit(asyncio.run, model.ask(Prompt("", (Turn("user", message),)))).result().text
+                thread.submit(asyncio.run, model.generate(ModelRequest("", (Turn("user", message),)))).result().text
             )
 
     packet_desk.nested_answer = inner
@@ -114,8 +114,8 @@ def test_sentences_are_told_apart_and_rows_get_the_names_of_their_columns() -> N
 def test_a_task_that_began_with_another_model_is_taken_over(packet_desk: ToolHarness) -> None:
     turns = [
         Turn("user", QUESTION),
-        Turn("assistant", calls=(Call("c1", "search", "not JSON"), Call("c2", "unknown", "[]"))),
-        Turn("tool", json.dumps({"error": "no", "error_type": "invalid_json"}), call_id="c1", name="search"),
-        Turn("tool", "?", call_id="c2", name="unknown"),
+        Turn("assistant", tool_calls=(ToolCall("c1", "search", "not JSON"), ToolCall("c2", "unknown", "[]"))),
+        Turn("tool", json.dumps({"error": "no", "error_type": "invalid_json"}), tool_call_id="c1", tool_name="search"),
+        Turn("tool", "?", tool_call_id="c2", tool_name="unknown"),
     ]
     assert "45 feet" in packet_desk.run_loop(DemoModel(), TOOLS, *turns).text

@@ -67,7 +67,7 @@ def test_a_model_that_looks_reads_and_cites_gets_what_it_needs_for_it() -> None:
     with Stage(AGENT, model) as stage:
         task = stage.send("How high may one build?", files=packet())
     assert task["status"]["state"] == "TASK_STATE_COMPLETED"
-    listed, searched, found, read = [turn.text for turn in model.prompts[-1].turns if turn.role == "tool"]
+    listed, searched, found, read = [turn.text for turn in model.requests[-1].turns if turn.role == "tool"]
     assert "- 6.2 · Text of the ordinance · pp. 20\u201321" in listed
     assert "packet.pdf, Item 6.2, p. 21" in searched
     assert found.startswith("1 match: packet.pdf, Item 6.2, p. 21.")

@@ -12,7 +12,7 @@ import boto3
 import pytest
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
-from agentfn.models import Call, Prompt, Sampling, Turn, Usage
+from agentfn.models import ModelRequest, Sampling, ToolCall, Turn, Usage
 from agentfn.models.providers.bedrock_model import BedrockModel
 from provider_stubs.clients import (
     AWS_ENVIRONMENT,
@@ -34,16 +34,16 @@ type Sent = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def model(provider: StubProvider) -> BedrockModel:
-    return BedrockModel(MODEL_NAMES["bedrock"], base=provider.bedrock)
+    return BedrockModel(MODEL_NAMES["bedrock"], base_url=provider.bedrock)
 
 
 @pytest.fixture
 def sent(provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Sent:
     """Asks a model and gives the body that Bedrock saw."""
 
-    def sent(prompt: Prompt, name: str = MODEL_NAMES["bedrock"]) -> dict[str, Any]:
+    def sent(prompt: ModelRequest, name: str = MODEL_NAMES["bedrock"]) -> dict[str, Any]:
         provider.play(says("Yes."))
-        loop.run_until_complete(BedrockModel(name, base=provider.bedrock).ask(prompt))
+        loop.run_until_complete(BedrockModel(name, base_url=provider.bedrock).generate(prompt))
         assert not provider.refusals
         return provider.requests[-1].body
 
@@ -77,12 +77,12 @@ def test_the_address_and_the_signature_are_those_of_boto3(
     id_: str, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     client = boto3.client("bedrock-runtime", region_name="eu-west-1", endpoint_url=provider.bedrock)
-    model = BedrockModel(f"bedrock/eu-west-1/{id_}", base=provider.bedrock)
+    model = BedrockModel(f"bedrock/eu-west-1/{id_}", base_url=provider.bedrock)
 
     for _ in range(50):
         provider.play(says("Yes."), says("Yes."))
         client.converse(modelId=id_, messages=[{"role": "user", "content": [{"text": "Hi."}]}])
-        loop.run_until_complete(model.ask(Prompt("", (Turn("user", "Hi."),))))
+        loop.run_until_complete(model.generate(ModelRequest("", (Turn("user", "Hi."),))))
         theirs, ours = provider.requests[-2:]
         if theirs.headers["x-amz-date"] == ours.headers["x-amz-date"]:  # which is in whole seconds, and signed
             break
@@ -97,9 +97,11 @@ def test_a_key_of_bedrocks_own_goes_before_the_role(
 ) -> None:
     provider.play(says("Yes."), says("Yes."))
 
-    loop.run_until_complete(BedrockModel(CLAUDE, key=lambda: "mine", base=provider.bedrock).ask(hello_request()))
+    loop.run_until_complete(
+        BedrockModel(CLAUDE, api_key=lambda: "mine", base_url=provider.bedrock).generate(hello_request())
+    )
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "of-the-environment")
-    loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock).ask(hello_request()))
+    loop.run_until_complete(BedrockModel(CLAUDE, base_url=provider.bedrock).generate(hello_request()))
 
     assert [r.headers["authorization"] for r in provider.requests] == ["Bearer mine", "Bearer of-the-environment"]
 
@@ -117,9 +119,9 @@ def test_credentials_that_change_are_used_at_the_next_question(
             return Credentials(next(keys), "secret", "token")
 
     provider.play(says("Yes."), says("Yes."))
-    model = BedrockModel(CLAUDE, base=provider.bedrock, session=Session)
+    model = BedrockModel(CLAUDE, base_url=provider.bedrock, session=Session)
     for _ in range(2):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
 
     assert [key in str(request.headers) for key, request in zip(["AKIAONE", "AKIATWO"], provider.requests, strict=True)]
     assert provider.requests[0].headers["x-amz-security-token"] == "token"
@@ -135,13 +137,13 @@ def test_without_credentials_or_a_region_nothing_is_asked(
         def get_config_variable(self, _: str) -> None:
             return None
 
-    model = BedrockModel(CLAUDE, base=provider.bedrock, session=Session)
+    model = BedrockModel(CLAUDE, base_url=provider.bedrock, session=Session)
 
     with pytest.raises(ModelRequestRejected, match="role of the function"):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
     monkeypatch.delenv("AWS_REGION")
     with pytest.raises(ModelRequestRejected, match="set AWS_REGION"):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
     assert not provider.requests
 
 
@@ -155,7 +157,9 @@ def test_credentials_that_cannot_be_had_now_may_be_had_later(
             raise CredentialRetrievalError(provider="container-role", error_msg="not yet")
 
     with pytest.raises(ModelUnavailable, match="CredentialRetrievalError"):
-        loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock, session=Session).ask(hello_request()))
+        loop.run_until_complete(
+            BedrockModel(CLAUDE, base_url=provider.bedrock, session=Session).generate(hello_request())
+        )
 
 
 def test_tokens_put_into_a_cache_are_part_of_the_prompt_and_have_their_price(
@@ -164,20 +168,20 @@ def test_tokens_put_into_a_cache_are_part_of_the_prompt_and_have_their_price(
     line = ScriptedReply("Yes.", prompt=2_000, completion=10, cached=500, written=1_000)
     provider.play(line, line)
 
-    plain, streamed = loop.run_until_complete(model.ask(hello_request())), telling(model, hello_request())[1]
+    plain, streamed = loop.run_until_complete(model.generate(hello_request())), telling(model, hello_request())[1]
 
     assert plain.usage == streamed.usage == Usage(2_000, 10, 500, plain.usage.cost)
     assert plain.usage.cost == pytest.approx(500 * 3.3e-06 + 500 * 3.3e-07 + 1_000 * 4.125e-06 + 10 * 1.65e-05)
 
 
 def test_calls_of_tools_that_are_not_offered_any_more_still_have_their_declaration(sent: Sent) -> None:
-    body = sent(request_with_calls(Call("c1", "look", '{"at": "a"}'), tools=()))
+    body = sent(request_with_calls(ToolCall("c1", "look", '{"at": "a"}'), tools=()))
 
     assert [tool["toolSpec"]["name"] for tool in body["toolConfig"]["tools"]] == ["look"]
 
 
 def test_a_transcript_that_the_assistant_begins_gets_a_user_before_it(sent: Sent) -> None:
-    messages = sent(Prompt("", (Turn("assistant", "Hello."), Turn("user", "Hi."))))["messages"]
+    messages = sent(ModelRequest("", (Turn("assistant", "Hello."), Turn("user", "Hi."))))["messages"]
 
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
 
@@ -236,8 +240,8 @@ def test_a_redacted_thought_that_is_no_text_comes_back_as_it_was(
     provider.play(RawBody({"output": {"message": {"role": "assistant", "content": blocks}}, "stopReason": "end_turn"}))
     provider.play(says("Bye."))
 
-    first = loop.run_until_complete(model.ask(hello_request()))
-    loop.run_until_complete(model.ask(Prompt("", (Turn("user", "Hi."), first.turn, Turn("user", "Bye.")))))
+    first = loop.run_until_complete(model.generate(hello_request()))
+    loop.run_until_complete(model.generate(ModelRequest("", (Turn("user", "Hi."), first.turn, Turn("user", "Bye.")))))
 
     assert provider.requests[1].body["messages"][1]["content"][0] == blocks[0]
 
@@ -259,7 +263,7 @@ def test_each_reason_to_stop_is_understood(
 ) -> None:
     provider.play(RawBody({"output": {"message": {"content": [{"text": "Hm."}]}}, "stopReason": reason}))
 
-    assert loop.run_until_complete(model.ask(hello_request())).finish == finish
+    assert loop.run_until_complete(model.generate(hello_request())).finish_reason == finish
 
 
 ODD: list[Any] = [[], "no", {"output": []}, {"output": {"message": None}}, {"output": {"message": {"content": [1]}}},
@@ -273,7 +277,7 @@ def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
     provider.play(RawBody(shape), RawBody({"what": "is this, which is no event stream?"}))
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
     with pytest.raises(ModelUnavailable):
         telling(model, hello_request())
     assert not asyncio.all_tasks(loop)
@@ -282,10 +286,10 @@ def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
 def test_events_may_come_in_any_pieces(provider: StubProvider, model: BedrockModel) -> None:
     told = event("contentBlockDelta", {"delta": {"text": "é"}, "contentBlockIndex": 0})
     told += event("messageStop", {"stopReason": "end_turn"}) + event("somethingNew", {})
-    listener = model.listener()
+    listener = model.decoder()
 
-    texts = [text for place in range(len(told)) for text in listener.hear(told[place : place + 1])]
-    answer = listener.answer()
+    texts = [text for place in range(len(told)) for text in listener.feed(told[place : place + 1])]
+    answer = listener.result()
 
     assert texts == ["é"]
     assert answer is not None
@@ -296,13 +300,13 @@ def test_the_words_of_an_error_are_logged_without_the_token(
     provider: StubProvider, loop: asyncio.AbstractEventLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
     provider.play(fails(403, "The token bedrock-api-key-123456 is odd", kind="AccessDeniedException"))
-    model = BedrockModel(CLAUDE, key=lambda: "bedrock-api-key-123456", base=provider.bedrock)
+    model = BedrockModel(CLAUDE, api_key=lambda: "bedrock-api-key-123456", base_url=provider.bedrock)
     log = logging.getLogger("agentfn")
     log.addHandler(caplog.handler)
     log.setLevel(logging.DEBUG)
 
     with pytest.raises(ModelRequestRejected, match="may not use this model") as caught:
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
 
     log.removeHandler(caplog.handler)
     assert "AccessDeniedException" in str(caught.value)
@@ -315,7 +319,7 @@ def test_the_key_ids_of_aws_are_in_no_error(provider: StubProvider, loop: asynci
     )
 
     with pytest.raises(ModelRequestRejected) as caught:
-        loop.run_until_complete(BedrockModel(CLAUDE, base=provider.bedrock).ask(hello_request()))
+        loop.run_until_complete(BedrockModel(CLAUDE, base_url=provider.bedrock).generate(hello_request()))
 
     assert AWS_ENVIRONMENT["AWS_ACCESS_KEY_ID"] not in str(caught.value)
 

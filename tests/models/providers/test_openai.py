@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn.errors import ModelError, ModelRequestRejected, ModelUnavailable
-from agentfn.models import Call, Sampling, Usage
+from agentfn.models import Sampling, ToolCall, Usage
 from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.clients import API_KEY, LOOK_TOOL, AskStreaming, hello_request, request_with_calls
 from provider_stubs.script import BrokenStream, Deltas, RawBody, fails, says
@@ -17,7 +17,7 @@ COOL = hello_request(sampling=Sampling(temperature=0.2, max_tokens=50))
 
 @pytest.fixture
 def model(provider: StubProvider) -> OpenAIModel:
-    return OpenAIModel("openai/gpt-4o", key=lambda: API_KEY, base=provider.openai)
+    return OpenAIModel("openai/gpt-4o", api_key=lambda: API_KEY, base_url=provider.openai)
 
 
 def _answer(message: Any, **more: Any) -> RawBody:
@@ -28,7 +28,9 @@ def test_a_name_without_a_provider_goes_out_as_it_is(provider: StubProvider, loo
     provider.play(says("Yes."), says("Yes."))
 
     for name in ("mine", "meta-llama/llama-3"):
-        loop.run_until_complete(OpenAIModel(name, key=lambda: API_KEY, base=provider.openai).ask(hello_request()))
+        loop.run_until_complete(
+            OpenAIModel(name, api_key=lambda: API_KEY, base_url=provider.openai).generate(hello_request())
+        )
 
     assert [request.body["model"] for request in provider.requests] == ["mine", "meta-llama/llama-3"]
 
@@ -39,7 +41,7 @@ def test_the_key_of_the_environment_is_taken_where_there_is_no_other(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
     provider.play(says("Yes."))
 
-    loop.run_until_complete(OpenAIModel("openai/gpt-4o", base=provider.openai).ask(hello_request()))
+    loop.run_until_complete(OpenAIModel("openai/gpt-4o", base_url=provider.openai).generate(hello_request()))
 
     assert provider.requests[0].headers["authorization"] == "Bearer sk-of-the-environment"
 
@@ -57,7 +59,7 @@ def test_text_comes_out_whatever_form_a_server_gives_it(
 ) -> None:
     provider.play(_answer(message, usage=None))
 
-    assert loop.run_until_complete(model.ask(hello_request())).text == "In France."
+    assert loop.run_until_complete(model.generate(hello_request())).text == "In France."
 
 
 def test_arguments_that_come_as_an_object_are_written_as_one(
@@ -66,8 +68,8 @@ def test_arguments_that_come_as_an_object_are_written_as_one(
     call = {"id": "c1", "function": {"name": "look", "arguments": {"at": "é"}}}
     provider.play(_answer({"content": None, "tool_calls": [call]}))
 
-    assert loop.run_until_complete(model.ask(hello_request(tools=(LOOK_TOOL,)))).calls == (
-        Call("c1", "look", '{"at": "é"}'),
+    assert loop.run_until_complete(model.generate(hello_request(tools=(LOOK_TOOL,)))).tool_calls == (
+        ToolCall("c1", "look", '{"at": "é"}'),
     )
 
 
@@ -83,7 +85,7 @@ def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
     provider.play(RawBody(shape), RawBody(shape))
 
     with pytest.raises(ModelUnavailable):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
     with pytest.raises(ModelUnavailable):
         telling(model, hello_request())
     assert not asyncio.all_tasks(loop)
@@ -115,7 +117,7 @@ def test_a_stream_without_a_finish_reason_is_whole_where_it_says_that_it_is_done
 ) -> None:
     provider.play(Deltas(({"content": "In France."},), finish=None))
 
-    assert telling(model, hello_request())[1].finish == "stop"
+    assert telling(model, hello_request())[1].finish_reason == "stop"
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -130,7 +132,7 @@ def test_options_that_a_model_lacks_are_left_out_from_then_on(
     )
 
     for _ in range(2):
-        _ = telling(model, COOL) if streamed else loop.run_until_complete(model.ask(COOL))
+        _ = telling(model, COOL) if streamed else loop.run_until_complete(model.generate(COOL))
 
     options = [request.body for request in provider.requests]
     assert [body.get("max_tokens") for body in options] == [50, None, None, None]
@@ -144,7 +146,7 @@ def test_a_value_that_a_model_refuses_is_no_option_that_it_lacks(
     provider.play(fails(400, "temperature must be at most 2"))
 
     with pytest.raises(ModelRequestRejected, match="sampling option"):
-        loop.run_until_complete(model.ask(COOL))
+        loop.run_until_complete(model.generate(COOL))
 
     assert len(provider.requests) == 1
 
@@ -155,7 +157,7 @@ def test_ids_that_hold_another_providers_signature_are_made_shorter(
     """litellm keeps Gemini's signatures in them, and a task may go on with another model."""
     provider.play(says("Yes."))
 
-    loop.run_until_complete(model.ask(request_with_calls(Call("c1__thought__" + "x" * 500, "look", "{}"))))
+    loop.run_until_complete(model.generate(request_with_calls(ToolCall("c1__thought__" + "x" * 500, "look", "{}"))))
 
     asked, answered = provider.requests[0].body["messages"][2:]
     assert len(asked["tool_calls"][0]["id"]) <= 40
@@ -169,17 +171,17 @@ def test_an_error_in_a_stream_that_is_only_a_text_is_trouble_that_may_pass(
     provider.play(RawBody({"error": "overloaded"}))
 
     with pytest.raises(ModelError):
-        loop.run_until_complete(model.ask(hello_request()))
+        loop.run_until_complete(model.generate(hello_request()))
 
 
 def test_another_loop_in_the_same_process_gets_connections_of_its_own(provider: StubProvider) -> None:
-    model = OpenAIModel("mine", key=lambda: API_KEY, base=provider.openai)
+    model = OpenAIModel("mine", api_key=lambda: API_KEY, base_url=provider.openai)
     provider.play(says("one"), says("two"))
     from agentfn.models.providers import http_client
 
     for _ in range(2):
         with asyncio.Runner() as runner:
-            assert runner.run(model.ask(hello_request())).usage == Usage(11, 7, 0, None)
-            runner.run(http_client.close())
+            assert runner.run(model.generate(hello_request())).usage == Usage(11, 7, 0, None)
+            runner.run(http_client.close_clients())
 
     assert len({request.port for request in provider.requests}) == 2

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentfn.models import Call, Prompt, Reply
+from agentfn.models import ModelRequest, ModelResponse, ToolCall
 from analyst.demo import demo_report, tool_results
 from analyst.demo.analysis import Analysis
 from analyst.demo.analysis_plan import choose_table, plan_analyses
@@ -35,7 +35,7 @@ class DemoModel:
         self._pause = pause
         self._announced = False
 
-    async def ask(self, request: Prompt) -> Reply:
+    async def generate(self, request: ModelRequest) -> ModelResponse:
         if not self._announced:
             self._announced = True
             logger.warning("the demo model answers: rules, not a language model. %s", demo_report.MODEL_HINT)
@@ -43,7 +43,7 @@ class DemoModel:
         return next_response(Conversation.from_request(request))
 
 
-def next_response(conversation: Conversation) -> Reply:
+def next_response(conversation: Conversation) -> ModelResponse:
     """The next step of the work: what has been answered decides."""
     if not conversation.calls_of("list_files") and conversation.tool_names:
         return _call_tools(conversation, [("list_files", {})], "Looking at the files.")
@@ -63,7 +63,7 @@ def next_response(conversation: Conversation) -> Reply:
         if left := _pending_steps(conversation, steps):
             return _call_tools(conversation, left, progress)
     written = any(not answer.error for answer in conversation.calls_of("write_report"))
-    return Reply(demo_report.final_answer(work.findings, work.errors, written))
+    return ModelResponse(demo_report.final_answer(work.findings, work.errors, written))
 
 
 @dataclass(frozen=True)
@@ -142,15 +142,15 @@ def _pending_steps(story: Conversation, steps: Sequence[ToolStep]) -> list[ToolS
     return [(name, given) for name, given in steps if name in story.tool_names and not story.call_with(name, given)]
 
 
-def _call_tools(story: Conversation, steps: Sequence[ToolStep], progress: str = "") -> Reply:
+def _call_tools(story: Conversation, steps: Sequence[ToolStep], progress: str = "") -> ModelResponse:
     told = [("report_progress", {"text": progress})] if progress and "report_progress" in story.tool_names else []
     calls = enumerate([*told, *steps], story.call_count + 1)
-    made = tuple(Call(f"demo_{number}", name, json.dumps(given)) for number, (name, given) in calls)
-    return Reply(calls=made, finish="tool_calls")
+    made = tuple(ToolCall(f"demo_{number}", name, json.dumps(given)) for number, (name, given) in calls)
+    return ModelResponse(tool_calls=made, finish_reason="tool_calls")
 
 
-def _ask_user(story: Conversation, reasons: Sequence[str]) -> Reply:
+def _ask_user(story: Conversation, reasons: Sequence[str]) -> ModelResponse:
     question = " ".join(reasons) or NO_TABLE_QUESTION
     if "ask_user" in story.tool_names:
         return _call_tools(story, [("ask_user", {"question": question})])
-    return Reply(f"{question} {demo_report.DEMO_NOTICE}")
+    return ModelResponse(f"{question} {demo_report.DEMO_NOTICE}")

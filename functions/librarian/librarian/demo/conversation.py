@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentfn.models import Call, Prompt, Turn
+from agentfn.models import ModelRequest, ToolCall, Turn
 
 # How the loop tells the model of a message's files; the rules ask list_items instead.
 ATTACHED_FILES = re.compile(r"\s*Attached files:\n(?:.*\n?)*", re.MULTILINE)
@@ -41,7 +41,7 @@ class Conversation:
     tool_names: frozenset[str]
 
     @classmethod
-    def from_request(cls, request: Prompt) -> "Conversation":
+    def from_request(cls, request: ModelRequest) -> "Conversation":
         turns = list(request.turns)
         off = request.tool_choice == "none"
         if off:  # the loop's own closing words come last, as if the user had said them
@@ -52,7 +52,7 @@ class Conversation:
         return cls(
             question=next((text for text in reversed(words) if len(text.split()) > 3), " ".join(filter(None, words))),
             completed_calls=tuple(_completed_calls(turns[said[-1] + 1 :] if said else turns)),
-            call_count=sum(len(turn.calls) for turn in turns),
+            call_count=sum(len(turn.tool_calls) for turn in turns),
             tool_names=frozenset() if off else frozenset(tool["function"]["name"] for tool in request.tools),
         )
 
@@ -66,15 +66,15 @@ class Conversation:
 
 
 def _completed_calls(turns: Iterable[Turn]) -> Iterable[CompletedCall]:
-    calls: dict[str, Call] = {}
+    calls: dict[str, ToolCall] = {}
     for turn in turns:
-        calls |= {call.id: call for call in turn.calls}
-        if turn.role == "tool" and turn.call_id in calls:
-            call = calls[turn.call_id]
+        calls |= {call.id: call for call in turn.tool_calls}
+        if turn.role == "tool" and turn.tool_call_id in calls:
+            call = calls[turn.tool_call_id]
             yield CompletedCall(call.name, _parse_arguments(call), turn.text)
 
 
-def _parse_arguments(call: Call) -> dict[str, Any]:
+def _parse_arguments(call: ToolCall) -> dict[str, Any]:
     """Nothing where they are no JSON object: a task may have begun with another model."""
     try:
         arguments = json.loads(call.arguments)

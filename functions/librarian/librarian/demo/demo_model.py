@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agentfn.models import Call, Prompt, Reply
+from agentfn.models import ModelRequest, ModelResponse, ToolCall
 from librarian.demo.conversation import CompletedCall, Conversation
 from librarian.demo.extracts import best_extracts, leading_extracts, split_extracts
 from librarian.demo.question import Question, classify_question
@@ -50,7 +50,7 @@ class DemoModel:
         self._pause = pause
         self._announced = False
 
-    async def ask(self, request: Prompt) -> Reply:
+    async def generate(self, request: ModelRequest) -> ModelResponse:
         if not self._announced:
             self._announced = True
             logger.warning("the demo model answers: rules, not a language model. %s", MODEL_HINT)
@@ -58,7 +58,7 @@ class DemoModel:
         return _nested_response(request) or next_response(Conversation.from_request(request))
 
 
-def next_response(conversation: Conversation) -> Reply:
+def next_response(conversation: Conversation) -> ModelResponse:
     """The next step of the work: what has been answered decides."""
     wanted = classify_question(conversation.question)
     for steps, progress in _plan_stages(conversation, wanted):
@@ -68,7 +68,7 @@ def next_response(conversation: Conversation) -> Reply:
             answer.error for name, given in steps if (answer := conversation.call_with(name, given)) and answer.error
         ]:
             return _ask_user(conversation, errors)
-    return Reply(f"{_final_answer(conversation, wanted)}\n\n{DEMO_NOTICE} {MODEL_HINT}")
+    return ModelResponse(f"{_final_answer(conversation, wanted)}\n\n{DEMO_NOTICE} {MODEL_HINT}")
 
 
 def _plan_stages(story: Conversation, wanted: Question) -> Iterable[tuple[list[ToolStep], str]]:
@@ -111,13 +111,13 @@ def _strip_paging(answer: CompletedCall) -> str:
     return re.sub(r'\n\{"has_more": .*\}\s*$', "", answer.text)
 
 
-def _nested_response(prompt: Prompt) -> Reply | None:
+def _nested_response(prompt: ModelRequest) -> ModelResponse | None:
     """The answer in an inner loop of `summarise` or `report`, None where this is none."""
     asking = next((turn.text for turn in prompt.turns if turn.role == "user"), "")
     for sign, most in ((PART_HEADER, 4), (DIGESTS_HEADER, 0)):
         _, found, text = asking.partition(f"{sign}\n\n")
         if found:
-            return Reply(
+            return ModelResponse(
                 "\n".join(f"- {one}" for one in leading_extracts(split_extracts(text), most))
                 if most
                 else _first_lines(text)
@@ -136,15 +136,15 @@ def _pending_steps(story: Conversation, steps: Sequence[ToolStep]) -> list[ToolS
     return [(name, given) for name, given in steps if name in story.tool_names and not story.call_with(name, given)]
 
 
-def _call_tools(story: Conversation, steps: Sequence[ToolStep], progress: str = "") -> Reply:
+def _call_tools(story: Conversation, steps: Sequence[ToolStep], progress: str = "") -> ModelResponse:
     told = [("report_progress", {"text": progress})] if progress and "report_progress" in story.tool_names else []
     calls = enumerate([*told, *steps], story.call_count + 1)
-    made = tuple(Call(f"demo_{number}", name, json.dumps(given)) for number, (name, given) in calls)
-    return Reply(calls=made, finish="tool_calls")
+    made = tuple(ToolCall(f"demo_{number}", name, json.dumps(given)) for number, (name, given) in calls)
+    return ModelResponse(tool_calls=made, finish_reason="tool_calls")
 
 
-def _ask_user(story: Conversation, reasons: Sequence[str]) -> Reply:
+def _ask_user(story: Conversation, reasons: Sequence[str]) -> ModelResponse:
     question = NO_DOCUMENT_QUESTION if NO_FILES in reasons else " ".join(dict.fromkeys(reasons))
     if "ask_user" in story.tool_names:
         return _call_tools(story, [("ask_user", {"question": question})])
-    return Reply(f"{question} {DEMO_NOTICE}")
+    return ModelResponse(f"{question} {DEMO_NOTICE}")

@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agentfn.a2a.card.card_builder import build_card, with_interfaces, has_extended_card
+from agentfn.a2a.card.card_builder import build_card, has_extended_card, with_interfaces
 from agentfn.a2a.card.card_signature import sign_card
 from agentfn.a2a.card.signing_keys import SigningKey, SigningKeys
 from agentfn.agent import Agent

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agentfn.models import Call
+from agentfn.models import ToolCall
 from agentfn.tools.tool_arguments import ToolCallError
 
 # An answer of these words alone, one of the first among them, is a yes; anything else, however friendly, is not.
@@ -42,7 +42,7 @@ class ApprovalDecision:
         return APPROVED_NOTE if self.arguments is None else CHANGED_NOTE.format(arguments=self.arguments)
 
 
-def approval_question(call: Call) -> str:
+def approval_question(call: ToolCall) -> str:
     try:
         arguments = json.dumps(json.loads(call.arguments or "{}"), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):

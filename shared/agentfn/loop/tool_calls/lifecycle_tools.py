@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agentfn.loop.loop_result import LoopStatus
-from agentfn.models import Call
+from agentfn.models import ToolCall
 from agentfn.tools import ToolRegistry, tool
 from agentfn.tools.tool_arguments import parse_arguments
 
@@ -90,7 +90,7 @@ def lifecycle_result(outcome: FinalOutput | ProgressUpdate) -> str:
     return ASKED_TEXT if outcome.status in ("input_required", "auth_required") else DONE_TEXT
 
 
-def find_final_output(call: Call, result: str) -> FinalOutput | None:
+def find_final_output(call: ToolCall, result: str) -> FinalOutput | None:
     """The ending that a lifecycle call brought about, told by its result; None where it brought none."""
     tool = LIFECYCLE_TOOLS.get(call.name)
     arguments = (
@@ -99,7 +99,7 @@ def find_final_output(call: Call, result: str) -> FinalOutput | None:
     return tool(**arguments) if tool and isinstance(arguments, dict) else None
 
 
-def finish_text(calls: Iterable[Call]) -> str:
+def finish_text(calls: Iterable[ToolCall]) -> str:
     """The text of a `finish` among the calls: a model that is told to answer without tools may still use that one."""
     for call in calls:
         if call.name == finish.name:

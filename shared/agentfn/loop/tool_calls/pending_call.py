@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from agentfn.loop.tool_calls.approval import ApprovalDecision
-from agentfn.models import Call
+from agentfn.models import ToolCall
 from agentfn.tools import Tool
 from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 
@@ -29,7 +29,7 @@ class PendingCall:
     the output limit, `interrupted` that an earlier run may have started it and died.
     """
 
-    call: Call
+    call: ToolCall
     tool: Tool | None
     repeats: int
     decision: ApprovalDecision | None
@@ -62,7 +62,7 @@ class PendingCall:
             return OUTCOME_UNKNOWN
         return REPEATED_CALL if self.repeats >= max_repeats else None
 
-    def approved_call(self) -> Call:
+    def approved_call(self) -> ToolCall:
         """The call with the arguments that the user put in, if he did."""
         changed = self.decision.arguments if self.decision else None
         return self.call if changed is None else dataclasses.replace(self.call, arguments=changed)

@@ -14,7 +14,7 @@ from agentfn.loop.tool_calls.approval import parse_decision
 from agentfn.loop.tool_calls.lifecycle_tools import FinalOutput, ProgressUpdate, lifecycle_result
 from agentfn.loop.tool_calls.pending_call import OUTCOME_UNKNOWN, TRUNCATED_CALL, PendingCall
 from agentfn.loop.transcript import approval_reply, count_repeats, pending_calls
-from agentfn.models import Call, Turn
+from agentfn.models import ToolCall, Turn
 from agentfn.tools import Context, NestedLoopRunner, Output, TaskSuspended, ToolRegistry, Workspace
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
 from agentfn.tools.output_renderer import OutputRenderer
@@ -45,7 +45,7 @@ class ToolExecutor:
     state: Mapping[str, Any]
 
     def run_lifecycle_calls(
-        self, step: int, calls: Sequence[Call], cut: str
+        self, step: int, calls: Sequence[ToolCall], cut: str
     ) -> tuple[list[LoopEvent], tuple[str, FinalOutput] | None]:
         """Runs the lifecycle calls among `calls`; the first ending wins, and nothing after it is run."""
         results, told, ending = [], [], None
@@ -99,11 +99,11 @@ class ToolExecutor:
             raise DeadlineReached
 
     @staticmethod
-    def fail_calls(step: int, calls: Sequence[Call], why: ToolCallError) -> ToolsFinished:
+    def fail_calls(step: int, calls: Sequence[ToolCall], why: ToolCallError) -> ToolsFinished:
         """The results of calls that no run will go on with."""
         return ToolsFinished(step, tuple(_tool_result(call, why) for call in calls))
 
-    def _run_lifecycle_call(self, call: Call) -> tuple[ToolResult, FinalOutput | ProgressUpdate | None]:
+    def _run_lifecycle_call(self, call: ToolCall) -> tuple[ToolResult, FinalOutput | ProgressUpdate | None]:
         tool = self.lifecycle_tools.get(call.name)
         assert tool is not None
         arguments = parse_arguments(call.arguments, tool, self.limits.max_argument_chars)
@@ -121,7 +121,7 @@ class ToolExecutor:
             ), None
         return _tool_result(call, lifecycle_result(outcome)), outcome
 
-    def _pending_call(self, call: Call, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> PendingCall:
+    def _pending_call(self, call: ToolCall, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> PendingCall:
         words = approval_reply(turns, call)
         verdict = None if words is None else parse_decision(words)
         return PendingCall(call, self.tools.get(call.name), count_repeats(turns, call), verdict, cut, interrupted)
@@ -151,7 +151,7 @@ class ToolExecutor:
         summary = self.tools.summary(call.name, outcome) if isinstance(outcome, Output) else ""
         return _tool_result(call, told, isinstance(outcome, ToolCallError), time.monotonic() - started, summary)
 
-    def _context(self, call: Call, report: Callable[[str], None]) -> Context:
+    def _context(self, call: ToolCall, report: Callable[[str], None]) -> Context:
         return Context(
             self.task_id,
             self._call_id(call),
@@ -163,7 +163,7 @@ class ToolExecutor:
             self.limits.max_output_chars,
         )
 
-    def _call_id(self, call: Call) -> str:
+    def _call_id(self, call: ToolCall) -> str:
         """The call's id, unique among all loops of the task."""
         return f"{self.loop_name}/{call.id}" if self.loop_name else call.id
 
@@ -201,8 +201,10 @@ async def _get_before(
 
 
 def _tool_result(
-    call: Call, text: str | ToolCallError, error: bool = False, seconds: float = 0.0, summary: str = ""
+    call: ToolCall, text: str | ToolCallError, error: bool = False, seconds: float = 0.0, summary: str = ""
 ) -> ToolResult:
     mistaken = isinstance(text, ToolCallError)
     words = text.render() if isinstance(text, ToolCallError) else text
-    return ToolResult(call, Turn("tool", words, call_id=call.id, name=call.name), error or mistaken, seconds, summary)
+    return ToolResult(
+        call, Turn("tool", words, tool_call_id=call.id, tool_name=call.name), error or mistaken, seconds, summary
+    )

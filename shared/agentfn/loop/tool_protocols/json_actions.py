@@ -8,7 +8,7 @@ from typing import Any
 from agentfn.loop.tool_calls.lifecycle_tools import finish
 from agentfn.loop.tool_protocols.json_extraction import find_json_objects
 from agentfn.loop.tool_protocols.tool_protocol import TOOLS_OFF_PROMPT, RetryPrompt, drop_calls
-from agentfn.models import Call, Prompt, Reply, Turn
+from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.tools.tool_output import replace_surrogates
 
 FINAL_ANSWER = "final_answer"  # what `finish` is called here: models know the word
@@ -43,7 +43,7 @@ class JsonToolProtocol:
     can_stream = False
     max_repeats = 1
 
-    def to_request(self, request: Prompt) -> Prompt:
+    def to_request(self, request: ModelRequest) -> ModelRequest:
         turns = tuple(_merge_same_role(_to_plain_turn(turn) for turn in request.turns))
         if not request.tools:
             return dataclasses.replace(request, turns=turns)
@@ -57,11 +57,11 @@ class JsonToolProtocol:
             schema=None if closing else _action_schema(request),
         )
 
-    def read_response(self, response: Reply, request: Prompt) -> Reply | RetryPrompt:
+    def read_response(self, response: ModelResponse, request: ModelRequest) -> ModelResponse | RetryPrompt:
         closing = request.tool_choice == "none"
         if closing:
             response = drop_calls(response)
-        if response.calls or response.finish == "content_filter" or not request.tools:
+        if response.tool_calls or response.finish_reason == "content_filter" or not request.tools:
             return response
         action = _find_action(response.text)
         if action is None:
@@ -72,13 +72,13 @@ class JsonToolProtocol:
         if closing:
             return RetryPrompt(TOOLS_OFF_PROMPT, response.text)
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        return dataclasses.replace(response, text=thought, calls=(Call("", name, text),), finish="tool_calls")
+        return dataclasses.replace(response, text=thought, tool_calls=(ToolCall("", name, text),), finish_reason="tool_calls")
 
-    def fall_back(self, response: Reply) -> Reply:
+    def fall_back(self, response: ModelResponse) -> ModelResponse:
         action = _find_action(response.text)
-        half = response.finish == "length" and response.text.lstrip().startswith("{")
+        half = response.finish_reason == "length" and response.text.lstrip().startswith("{")
         text = action[0] if action else "" if half else response.text
-        return dataclasses.replace(response, calls=(), text=text)
+        return dataclasses.replace(response, tool_calls=(), text=text)
 
 
 def _find_action(text: str) -> tuple[str, str, Any] | None:
@@ -94,22 +94,23 @@ def _find_action(text: str) -> tuple[str, str, Any] | None:
     return None
 
 
-def _retry_prompt(reply: Reply) -> RetryPrompt:
+def _retry_prompt(reply: ModelResponse) -> RetryPrompt:
     return RetryPrompt(
-        TRUNCATED_PROMPT if reply.finish == "length" else MALFORMED_PROMPT, reply.text if reply.text.strip() else ""
+        TRUNCATED_PROMPT if reply.finish_reason == "length" else MALFORMED_PROMPT,
+        reply.text if reply.text.strip() else "",
     )
 
 
-def _read_final_text(reply: Reply) -> Reply | RetryPrompt:
+def _read_final_text(reply: ModelResponse) -> ModelResponse | RetryPrompt:
     """Plain text, or a stray object that holds nothing but an answer."""
     for shape in find_json_objects(reply.text):
         answer = _first_value(shape, ANSWER_KEYS)
         if isinstance(answer, str) and shape.keys() <= {"thought", *ANSWER_KEYS}:
-            return dataclasses.replace(reply, text=answer, finish="stop")
+            return dataclasses.replace(reply, text=answer, finish_reason="stop")
     return reply if reply.text.strip() else RetryPrompt(TOOLS_OFF_PROMPT)
 
 
-def _read_final_answer(reply: Reply, arguments: Any, closing: bool) -> Reply | RetryPrompt:
+def _read_final_answer(reply: ModelResponse, arguments: Any, closing: bool) -> ModelResponse | RetryPrompt:
     """The answer as plain text, or as a call of `finish` where it chooses among the files."""
     files = arguments.get("files") if isinstance(arguments, dict) else None
     answer = _first_value(arguments, ANSWER_KEYS) if isinstance(arguments, dict) else arguments
@@ -118,9 +119,9 @@ def _read_final_answer(reply: Reply, arguments: Any, closing: bool) -> Reply | R
     if not answer.strip() or answer == "{}":
         return RetryPrompt('Your final answer is empty. Put it into args, as {"text": "…"}.', reply.text)
     if not files or closing:
-        return dataclasses.replace(reply, text=answer, finish="stop")
-    call = Call("", finish.name, json.dumps({"text": answer, "files": files}, ensure_ascii=False))
-    return dataclasses.replace(reply, text="", calls=(call,), finish="tool_calls")
+        return dataclasses.replace(reply, text=answer, finish_reason="stop")
+    call = ToolCall("", finish.name, json.dumps({"text": answer, "files": files}, ensure_ascii=False))
+    return dataclasses.replace(reply, text="", tool_calls=(call,), finish_reason="tool_calls")
 
 
 def _first_value(shape: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -130,16 +131,16 @@ def _first_value(shape: Mapping[str, Any], names: Iterable[str]) -> Any:
 def _to_plain_turn(turn: Turn) -> Turn:
     """A turn without calls: an action as the text that it was, a result as the user's message."""
     if turn.role == "tool":
-        return Turn("user", f"Result of {_shown_name(turn.name)}:\n{turn.text}")
-    if not turn.calls:
+        return Turn("user", f"Result of {_shown_name(turn.tool_name)}:\n{turn.text}")
+    if not turn.tool_calls:
         return turn
     return Turn(
         "assistant",
-        "\n".join(_action_json(turn.text if not place else "", call) for place, call in enumerate(turn.calls)),
+        "\n".join(_action_json(turn.text if not place else "", call) for place, call in enumerate(turn.tool_calls)),
     )
 
 
-def _action_json(thought: str, call: Call) -> str:
+def _action_json(thought: str, call: ToolCall) -> str:
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
@@ -164,7 +165,7 @@ def _shown_name(name: str) -> str:
     return FINAL_ANSWER if name == finish.name else name
 
 
-def _action_rules(prompt: Prompt) -> str:
+def _action_rules(prompt: ModelRequest) -> str:
     tools = "\n".join(_describe_tool(tool["function"]) for tool in prompt.tools)
     return ACTION_RULES.format(first=TOOL_FIRST_RULE if prompt.tool_choice == "required" else "", tools=tools)
 
@@ -174,7 +175,7 @@ def _describe_tool(function: dict[str, Any]) -> str:
     return f"- {_shown_name(function['name'])}: {function['description']}\n  args: {schema}"
 
 
-def _action_schema(prompt: Prompt) -> dict[str, Any]:
+def _action_schema(prompt: ModelRequest) -> dict[str, Any]:
     """Of one action, for providers that hold a model to it."""
     names = [_shown_name(tool["function"]["name"]) for tool in prompt.tools]
     if FINAL_ANSWER not in names:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentfn.loop.tool_calls.lifecycle_tools import finish_text
-from agentfn.models import KnowsTools, Model, Prompt, Reply, Turn
+from agentfn.models import Model, ModelRequest, ModelResponse, SupportsToolQuery, Turn
 
 EMPTY_RESPONSE_PROMPT = "Your reply was empty. Call a tool or give your answer."
 TOOLS_OFF_PROMPT = "Tools are off now. Give your answer as plain text."
@@ -38,13 +38,13 @@ class ToolProtocol(Protocol):
     @property
     def max_repeats(self) -> int | None: ...
 
-    def to_request(self, request: Prompt) -> Prompt:
+    def to_request(self, request: ModelRequest) -> ModelRequest:
         """The prompt as this protocol puts it to the model."""
 
-    def read_response(self, response: Reply, request: Prompt) -> Reply | RetryPrompt:
+    def read_response(self, response: ModelResponse, request: ModelRequest) -> ModelResponse | RetryPrompt:
         """What the model meant. In a closing prompt, one with `tool_choice` "none", it can only mean an answer."""
 
-    def fall_back(self, response: Reply) -> Reply:
+    def fall_back(self, response: ModelResponse) -> ModelResponse:
         """What an unreadable reply counts as when the model was nudged often enough."""
 
 
@@ -54,26 +54,26 @@ class NativeToolProtocol:
     can_stream = True
     max_repeats = None
 
-    def to_request(self, request: Prompt) -> Prompt:
+    def to_request(self, request: ModelRequest) -> ModelRequest:
         return request
 
-    def read_response(self, response: Reply, request: Prompt) -> Reply | RetryPrompt:
+    def read_response(self, response: ModelResponse, request: ModelRequest) -> ModelResponse | RetryPrompt:
         if request.tool_choice == "none":
             response = drop_calls(response)
-        if response.text.strip() or response.calls or response.finish == "content_filter":
+        if response.text.strip() or response.tool_calls or response.finish_reason == "content_filter":
             return response
         return RetryPrompt(TOOLS_OFF_PROMPT if request.tool_choice == "none" else EMPTY_RESPONSE_PROMPT)
 
-    def fall_back(self, response: Reply) -> Reply:
-        return dataclasses.replace(response, calls=())
+    def fall_back(self, response: ModelResponse) -> ModelResponse:
+        return dataclasses.replace(response, tool_calls=())
 
 
-def drop_calls(reply: Reply) -> Reply:
+def drop_calls(reply: ModelResponse) -> ModelResponse:
     """A closing reply, whose calls are not made: what one of them would have answered is its text."""
-    if not reply.calls:
+    if not reply.tool_calls:
         return reply
-    text = reply.text if reply.text.strip() else finish_text(reply.calls)
-    return dataclasses.replace(reply, text=text, calls=(), finish="stop")
+    text = reply.text if reply.text.strip() else finish_text(reply.tool_calls)
+    return dataclasses.replace(reply, text=text, tool_calls=(), finish_reason="stop")
 
 
 async def select_protocol(model: Model, chosen: ToolProtocolName) -> ToolProtocol:
@@ -81,5 +81,5 @@ async def select_protocol(model: Model, chosen: ToolProtocolName) -> ToolProtoco
     from agentfn.loop.tool_protocols.json_actions import JsonToolProtocol
 
     if chosen == "auto":
-        chosen = "json" if isinstance(model, KnowsTools) and not await model.calls_tools() else "native"
+        chosen = "json" if isinstance(model, SupportsToolQuery) and not await model.supports_tool_calls() else "native"
     return JsonToolProtocol() if chosen == "json" else NativeToolProtocol()

@@ -16,19 +16,19 @@ from urllib.parse import quote
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.models import profiles
-from agentfn.models.error_mapping import REMEDIES, Complaint
-from agentfn.models.model import Prompt
-from agentfn.models.openai_format import messages
-from agentfn.models.optional_params import Request, options
-from agentfn.models.prices import Count, Known
+from agentfn.models.error_mapping import STATUS_REMEDIES, ProviderError
+from agentfn.models.model import ModelRequest
+from agentfn.models.openai_format import chat_messages
+from agentfn.models.optional_params import ChatRequest, request_options
+from agentfn.models.prices import ModelInfo, TokenCounts
 from agentfn.models.providers import bedrock_converse
-from agentfn.models.providers.http_client import http
-from agentfn.models.providers.http_model import Answer, DirectModel, Errors, Ready
-from agentfn.models.registry import on_bedrock
-from agentfn.models.stream_accumulator import Assembly
+from agentfn.models.providers.http_client import shared_client
+from agentfn.models.providers.http_model import ParsedResponse, ErrorTypes, HttpModel, RequestSetup
+from agentfn.models.registry import parse_bedrock_name
+from agentfn.models.stream_accumulator import StreamAccumulator
 
 # A stream's errors have no status of their own.
-STATUS = {
+STREAM_ERROR_STATUS = {
     "internalserverexception": 500,
     "modelstreamerrorexception": 424,
     "modeltimeoutexception": 408,
@@ -39,32 +39,32 @@ STATUS = {
 
 
 @cache
-def load() -> None:
+def load_botocore() -> None:
     """What a question needs of botocore."""
     for name in ("botocore.session", "botocore.auth", "botocore.eventstream"):
         importlib.import_module(name)
 
 
 @cache
-def session_of_the_process() -> Any:
+def process_session() -> Any:
     from botocore.session import Session
 
     return Session()
 
 
 @dataclass(frozen=True)
-class _Sender:
+class _RequestSigner:
     """Where to, and what a request is signed with: an API key of Bedrock's, else the role's credentials."""
 
     endpoint: str
     region: str
-    token: str | None
+    api_key: str | None
     credentials: Any
 
-    def headers(self, url: str, content: bytes) -> dict[str, str]:
+    def signed_headers(self, url: str, content: bytes) -> dict[str, str]:
         plain = {"content-type": "application/json"}
-        if self.token:
-            return {**plain, "authorization": f"Bearer {self.token}"}
+        if self.api_key:
+            return {**plain, "authorization": f"Bearer {self.api_key}"}
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
@@ -73,82 +73,82 @@ class _Sender:
         return dict(request.headers)
 
 
-class _Listener:
+class _ConverseStreamDecoder:
     """AWS's event stream of ConverseStream."""
 
     def __init__(self) -> None:
         from botocore.eventstream import EventStreamBuffer
 
-        self.over = False
+        self.done = False
         self._buffer: Any = EventStreamBuffer()
-        self._assembly = Assembly()
-        self._reason: str | None = None
-        self._count = Count()
+        self._accumulator = StreamAccumulator()
+        self._stop_reason: str | None = None
+        self._token_counts = TokenCounts()
 
-    def hear(self, piece: bytes) -> list[str]:
+    def feed(self, piece: bytes) -> list[str]:
         self._buffer.add_data(piece)
-        return [text for message in self._buffer if (text := self._message(message.headers, message.payload))]
+        return [text for message in self._buffer if (text := self._handle_message(message.headers, message.payload))]
 
-    def answer(self) -> Answer | None:
-        return (self._assembly.reply(self._reason), self._count) if self._reason else None
+    def result(self) -> ParsedResponse | None:
+        return (self._accumulator.to_response(self._stop_reason), self._token_counts) if self._stop_reason else None
 
-    def _message(self, headers: dict[str, Any], payload: bytes) -> str:
+    def _handle_message(self, headers: dict[str, Any], payload: bytes) -> str:
         if headers.get(":message-type") != "event":
             kind = str(headers.get(":exception-type") or headers.get(":error-code"))
-            words = _words(payload) or str(headers.get(":error-message"))
-            raise Complaint(kind, STATUS.get(kind.lower()), words)
-        return self._event(str(headers.get(":event-type")), json.loads(payload))
+            words = _error_message(payload) or str(headers.get(":error-message"))
+            raise ProviderError(kind, STREAM_ERROR_STATUS.get(kind.lower()), words)
+        return self._handle_event(str(headers.get(":event-type")), json.loads(payload))
 
-    def _event(self, kind: str, event: dict[str, Any]) -> str:
+    def _handle_event(self, kind: str, event: dict[str, Any]) -> str:
         match kind, event:
             case "contentBlockStart", {"start": {"toolUse": use}, "contentBlockIndex": place}:
-                self._assembly.call(place, use["toolUseId"], use["name"], "")
+                self._accumulator.add_tool_call(place, use["toolUseId"], use["name"], "")
             case "contentBlockDelta", {"delta": {"text": text}}:
-                return self._assembly.text(text)
+                return self._accumulator.add_text(text)
             case "contentBlockDelta", {"delta": {"toolUse": use}, "contentBlockIndex": place}:
-                self._assembly.call(place, "", "", use.get("input") or "")
+                self._accumulator.add_tool_call(place, "", "", use.get("input") or "")
             case "contentBlockDelta", {"delta": {"reasoningContent": content}}:
-                self._assembly.think(bedrock_converse.thinking(content))
+                self._accumulator.add_thinking(bedrock_converse.thinking_block(content))
             case "messageStop", {"stopReason": reason}:
-                self._reason = reason
+                self._stop_reason = reason
             case "metadata", {"usage": usage}:
-                self._count = bedrock_converse.count(usage)
+                self._token_counts = bedrock_converse.token_counts(usage)
         return ""
 
 
-class BedrockModel(DirectModel):
+class BedrockModel(HttpModel):
     """`name` is `bedrock/<id>`, or `bedrock/converse/<id>`, where the id may be an ARN and may follow a region.
 
     The key is one of Bedrock's API keys; without it, the credentials are those of `session`, a botocore session. `base`
     is another endpoint than the region's own.
     """
 
-    listener = _Listener
-    variable = "AWS_BEARER_TOKEN_BEDROCK"
+    decoder = _ConverseStreamDecoder
+    api_key_variable = "AWS_BEARER_TOKEN_BEDROCK"
 
     def __init__(
         self,
         name: str,
         *,
-        key: Callable[[], str | None] = lambda: None,
-        base: str | None = None,
-        session: Callable[[], Any] = session_of_the_process,
+        api_key: Callable[[], str | None] = lambda: None,
+        base_url: str | None = None,
+        session: Callable[[], Any] = process_session,
     ) -> None:
-        super().__init__(name, key=key, base=base)
-        self._region, self._id = on_bedrock(name)
-        self._session = session
+        super().__init__(name, api_key=api_key, base_url=base_url)
+        self._region, self._model_id = parse_bedrock_name(name)
+        self._get_session = session
 
-    def _sender(self, key: str | None) -> _Sender:
-        load()
-        session = self._session()
+    def _create_sender(self, key: str | None) -> _RequestSigner:
+        load_botocore()
+        session = self._get_session()
         region = self._region or os.environ.get("AWS_REGION") or session.get_config_variable("region")
         if not region:
             raise ModelRequestRejected(f"{self.name} was not asked, for want of a region: set AWS_REGION")
-        base = self._base or os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
+        base = self._base_url or os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
         endpoint = (base or f"https://bedrock-runtime.{region}.amazonaws.com").rstrip("/")
-        return _Sender(endpoint, region, key, None if key else self._credentials(session))
+        return _RequestSigner(endpoint, region, key, None if key else self._load_credentials(session))
 
-    def _credentials(self, session: Any) -> Any:
+    def _load_credentials(self, session: Any) -> Any:
         from botocore.exceptions import BotoCoreError
 
         try:
@@ -157,37 +157,37 @@ class BedrockModel(DirectModel):
                 return credentials.get_frozen_credentials()
         except BotoCoreError as error:
             raise ModelUnavailable(f"{self.name} was not asked, no AWS credentials: {type(error).__name__}") from None
-        raise ModelRequestRejected(f"{self.name} was not asked, for want of AWS credentials: {REMEDIES[401]}")
+        raise ModelRequestRejected(f"{self.name} was not asked, for want of AWS credentials: {STATUS_REMEDIES[401]}")
 
-    def _request(self, prompt: Prompt, known: Known) -> Request:
-        shaped = profiles.follows_closed_schema(known, prompt.schema)
-        spoken = messages(prompt, thinking=True, signed_ids=False)
-        return {"messages": spoken, **options(prompt, shaped=shaped)}
+    def _build_request(self, prompt: ModelRequest, known: ModelInfo) -> ChatRequest:
+        shaped = profiles.supports_closed_schema(known, prompt.schema)
+        spoken = chat_messages(prompt, thinking=True, signed_ids=False)
+        return {"messages": spoken, **request_options(prompt, with_schema=shaped)}
 
-    async def _send(self, ready: Ready, request: Request, *, streamed: bool) -> Any:
+    async def _send(self, ready: RequestSetup, request: ChatRequest, *, streamed: bool) -> Any:
         way = "converse-stream" if streamed else "converse"
-        url = f"{ready.sender.endpoint}/model/{quote(self._id, safe='')}/{way}"
-        content = json.dumps(bedrock_converse.body(request, self._id, ready.known)).encode()
-        client = http()
+        url = f"{ready.sender.endpoint}/model/{quote(self._model_id, safe='')}/{way}"
+        content = json.dumps(bedrock_converse.request_body(request, self._model_id, ready.model_info)).encode()
+        client = shared_client()
         asked = client.build_request("POST", url, content=content, headers=ready.sender.headers(url, content))
         response = await client.send(asked, stream=streamed, follow_redirects=False)
         if response.status_code == 200:
             return response
         payload = await response.aread()
         kind = response.headers.get("x-amzn-errortype", "error").split(":")[0]
-        raise Complaint(kind, response.status_code, _words(payload), response.headers)
+        raise ProviderError(kind, response.status_code, _error_message(payload), response.headers)
 
-    def _errors(self) -> Errors:
+    def _client_errors(self) -> ErrorTypes:
         import httpx
         from botocore.eventstream import ParserError
 
-        return Complaint, httpx.HTTPError, ParserError
+        return ProviderError, httpx.HTTPError, ParserError
 
-    def _read(self, shape: Any) -> Answer | None:
-        return bedrock_converse.answer(shape)
+    def _parse_response(self, shape: Any) -> ParsedResponse | None:
+        return bedrock_converse.parse_response(shape)
 
 
-def _words(payload: bytes) -> str:
+def _error_message(payload: bytes) -> str:
     """Of an error, whose name for them varies; of what else may come, the beginning."""
     try:
         told = json.loads(payload)

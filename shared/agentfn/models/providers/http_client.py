@@ -10,34 +10,34 @@ from collections.abc import AsyncGenerator, Callable, Hashable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-LONGEST = 900.0  # seconds, the longest that Lambda allows: doors keep the time of each call themselves
-CONNECT = 10.0  # an address where nobody answers is known sooner than that
-IDLE = 60.0  # a connection that waited for longer may be dead, and nobody told us
+MAX_TIMEOUT_SECONDS = 900.0  # seconds, the longest that Lambda allows: doors keep the time of each call themselves
+CONNECT_TIMEOUT_SECONDS = 10.0  # an address where nobody answers is known sooner than that
+KEEPALIVE_SECONDS = 60.0  # a connection that waited for longer may be dead, and nobody told us
 
-_clients: WeakKeyDictionary[AbstractEventLoop, dict[Hashable, Any]] = WeakKeyDictionary()
+_clients_by_loop: WeakKeyDictionary[AbstractEventLoop, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
-def http() -> Any:
+def shared_client() -> Any:
     """The running loop's `httpx.AsyncClient`."""
-    return kept("http", _http)
+    return get_or_create("http", _create_client)
 
 
-def kept(key: Hashable, make: Callable[[], Any]) -> Any:
+def get_or_create(key: Hashable, make: Callable[[], Any]) -> Any:
     """What the running loop has under this key, made where it has nothing yet."""
-    own = _clients.setdefault(asyncio.get_running_loop(), {})
+    own = _clients_by_loop.setdefault(asyncio.get_running_loop(), {})
     if key not in own:
         own[key] = make()
     return own[key]
 
 
-async def close() -> None:
+async def close_clients() -> None:
     """Ends the running loop's connections. The next question opens new ones."""
-    client = _clients.pop(asyncio.get_running_loop(), {}).get("http")
+    client = _clients_by_loop.pop(asyncio.get_running_loop(), {}).get("http")
     if client is not None:
         await client.aclose()
 
 
-async def pieces(response: Any) -> AsyncGenerator[bytes]:
+async def iter_body(response: Any) -> AsyncGenerator[bytes]:
     """The body as it comes. Whoever stops reading closes this generator.
 
     A task does the reading, because a cancel, and nothing else, ends all the generators beneath at once: each of those
@@ -62,8 +62,12 @@ async def pieces(response: Any) -> AsyncGenerator[bytes]:
         await response.aclose()
 
 
-def _http() -> Any:
+def _create_client() -> Any:
     import httpx
 
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=IDLE)
-    return httpx.AsyncClient(timeout=httpx.Timeout(LONGEST, connect=CONNECT), limits=limits, follow_redirects=True)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=KEEPALIVE_SECONDS)
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(MAX_TIMEOUT_SECONDS, connect=CONNECT_TIMEOUT_SECONDS),
+        limits=limits,
+        follow_redirects=True,
+    )

@@ -11,120 +11,123 @@ from typing import Any, ClassVar, Protocol
 
 from agentfn.errors import ModelUnavailable
 from agentfn.models import prices, profiles
-from agentfn.models.error_mapping import legible, told, translated
-from agentfn.models.messages import Reply
-from agentfn.models.model import Prompt
-from agentfn.models.optional_params import STREAMED, Request, granted
-from agentfn.models.prices import Count, Known
-from agentfn.models.providers.http_client import pieces
-from agentfn.models.providers.provider_model import Hosted
+from agentfn.models.error_mapping import map_decode_errors, map_provider_errors, map_timeouts
+from agentfn.models.messages import ModelResponse
+from agentfn.models.model import ModelRequest
+from agentfn.models.optional_params import STREAM_OPTIONS, ChatRequest, retry_without_unsupported
+from agentfn.models.prices import ModelInfo, TokenCounts
+from agentfn.models.providers.http_client import iter_body
+from agentfn.models.providers.provider_model import ProviderModel
 
-GRACE = 0.25  # seconds that a connection gets to end after its answer did; then it can be used again
+STREAM_END_SECONDS = 0.25  # seconds that a connection gets to end after its answer did; then it can be used again
 
-type Answer = tuple[Reply, Count]
-type Errors = tuple[type[Exception], ...]
+type ParsedResponse = tuple[ModelResponse, TokenCounts]
+type ErrorTypes = tuple[type[Exception], ...]
 
 
 @dataclass(frozen=True)
-class Ready:
+class RequestSetup:
     """What sending needs that takes a while to get: a secret, an import, the list of models."""
 
-    key: str | None
+    api_key: str | None
     sender: Any
-    known: Known
+    model_info: ModelInfo
 
 
-class Listener(Protocol):
+class StreamDecoder(Protocol):
     """Takes a streamed body as it comes. `over` says that all of the answer was heard."""
 
-    over: bool
+    done: bool
 
-    def hear(self, piece: bytes) -> list[str]:
+    def feed(self, piece: bytes) -> list[str]:
         """The texts in it. Raises Complaint where the provider tells of an error."""
 
-    def answer(self) -> Answer | None:
+    def result(self) -> ParsedResponse | None:
         """None where the stream ended before the model did."""
 
 
-class DirectModel(Hosted, ABC):
+class HttpModel(ProviderModel, ABC):
     """Asks its provider by HTTP."""
 
-    listener: ClassVar[type[Listener]]
-    variable: ClassVar[str]  # that holds the provider's key where no other is told
+    decoder: ClassVar[type[StreamDecoder]]
+    api_key_variable: ClassVar[str]  # that holds the provider's key where no other is told
 
-    async def ask(self, prompt: Prompt) -> Reply:
-        with told(self.name, prompt.timeout):
+    async def generate(self, prompt: ModelRequest) -> ModelResponse:
+        with map_timeouts(self.name, prompt.timeout):
             async with asyncio.timeout(prompt.timeout):
-                _, response = await self._asked(prompt, streamed=False)
-        with legible(self.name):
-            answer = self._read(json.loads(response.content))
+                _, response = await self._send_with_fallback(prompt, streamed=False)
+        with map_decode_errors(self.name):
+            answer = self._parse_response(json.loads(response.content))
         if answer is None:
             raise ModelUnavailable(f"{self.name} sent an answer with nothing in it")
-        return await self._priced(*answer)
+        return await self._with_usage(*answer)
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[str | Reply]:
+    async def stream(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
         until = asyncio.get_running_loop().time() + prompt.timeout
-        with told(self.name, prompt.timeout):
+        with map_timeouts(self.name, prompt.timeout):
             async with asyncio.timeout_at(until):
-                request, response = await self._asked(prompt, streamed=True)
-            listener = self.listener()
-            async with aclosing(pieces(response)) as body:
-                while not listener.over:
+                request, response = await self._send_with_fallback(prompt, streamed=True)
+            listener = self.decoder()
+            async with aclosing(iter_body(response)) as body:
+                while not listener.done:
                     async with asyncio.timeout_at(until):  # never around a yield: it would end the reader's wait
-                        with translated(self._errors(), request), legible(self.name):
+                        with map_provider_errors(self._client_errors(), request), map_decode_errors(self.name):
                             piece = await anext(body, None)
-                            texts = [] if piece is None else listener.hear(piece)
+                            texts = [] if piece is None else listener.feed(piece)
                     for text in texts:
                         yield text
                     if piece is None:
                         break
-                with suppress(TimeoutError, *self._errors()):
-                    async with asyncio.timeout(GRACE):
+                with suppress(TimeoutError, *self._client_errors()):
+                    async with asyncio.timeout(STREAM_END_SECONDS):
                         await anext(body, None)
-        answer = listener.answer()
+        answer = listener.result()
         if answer is None:
             raise ModelUnavailable(f"{self.name} broke off in the middle of its answer")
-        yield await self._priced(*answer)
+        yield await self._with_usage(*answer)
 
-    async def calls_tools(self) -> bool:
+    async def supports_tool_calls(self) -> bool:
         """What litellm's list says, where there is one."""
-        return profiles.calls_tools(await asyncio.to_thread(prices.known, self.name))
+        return profiles.supports_tool_calls(await asyncio.to_thread(prices.model_info, self.name))
 
     @abstractmethod
-    def _sender(self, key: str | None) -> Any:
+    def _create_sender(self, key: str | None) -> Any:
         """Whatever a request is sent with. Called in a thread."""
 
     @abstractmethod
-    def _request(self, prompt: Prompt, known: Known) -> Request:
+    def _build_request(self, prompt: ModelRequest, known: ModelInfo) -> ChatRequest:
         """The transcript as `messages` and the options, in OpenAI's words."""
 
     @abstractmethod
-    async def _send(self, ready: Ready, request: Request, *, streamed: bool) -> Any:
+    async def _send(self, ready: RequestSetup, request: ChatRequest, *, streamed: bool) -> Any:
         """The `httpx.Response`, unread where it is streamed. Raises one of `_errors` where it is none."""
 
     @abstractmethod
-    def _errors(self) -> Errors: ...
+    def _client_errors(self) -> ErrorTypes: ...
 
     @abstractmethod
-    def _read(self, shape: Any) -> Answer | None:
+    def _parse_response(self, shape: Any) -> ParsedResponse | None:
         """An answer that is not streamed, None where there is nothing in it."""
 
-    async def _asked(self, prompt: Prompt, *, streamed: bool) -> tuple[Request, Any]:
-        ready = await asyncio.to_thread(self._ready, prompt)
-        request = {"model": self.name, "api_key": ready.key, **self._request(prompt, ready.known)}
-        request |= STREAMED if streamed else {}
-        with translated(self._errors(), request):
-            response = await granted(
-                lambda asked: self._send(ready, asked, streamed=streamed), request, self._errors(), self._lacking
+    async def _send_with_fallback(self, prompt: ModelRequest, *, streamed: bool) -> tuple[ChatRequest, Any]:
+        ready = await asyncio.to_thread(self._prepare, prompt)
+        request = {"model": self.name, "api_key": ready.api_key, **self._build_request(prompt, ready.model_info)}
+        request |= STREAM_OPTIONS if streamed else {}
+        with map_provider_errors(self._client_errors(), request):
+            response = await retry_without_unsupported(
+                lambda asked: self._send(ready, asked, streamed=streamed),
+                request,
+                self._client_errors(),
+                self._unsupported,
             )
         return request, response
 
-    def _ready(self, prompt: Prompt) -> Ready:
+    def _prepare(self, prompt: ModelRequest) -> RequestSetup:
         """What is known of the model is looked up where something depends on it, else when its price is asked for."""
-        key = self._key() or os.environ.get(self.variable) or None
+        key = self._api_key() or os.environ.get(self.api_key_variable) or None
         wanted = (prompt.schema and not prompt.tools) or prompt.sampling.reasoning_effort
-        return Ready(key, self._sender(key), prices.known(self.name) if wanted else {})
+        return RequestSetup(key, self._create_sender(key), prices.model_info(self.name) if wanted else {})
 
-    async def _priced(self, reply: Reply, count: Count) -> Reply:
-        known = await asyncio.to_thread(prices.known, self.name) if count != Count() else {}
-        return replace(reply, usage=prices.usage(count, known))
+    async def _with_usage(self, reply: ModelResponse, count: TokenCounts) -> ModelResponse:
+        known = await asyncio.to_thread(prices.model_info, self.name) if count != TokenCounts() else {}
+        return replace(reply, usage=prices.usage_of(count, known))

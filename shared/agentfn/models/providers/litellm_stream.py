@@ -5,36 +5,36 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agentfn.models.messages import Reply
-from agentfn.models.openai_format import usage
-from agentfn.models.stream_accumulator import Assembly
+from agentfn.models.messages import ModelResponse
+from agentfn.models.openai_format import usage_from_litellm
+from agentfn.models.stream_accumulator import StreamAccumulator
 
-TICKS = 20  # of the event loop; two for each of the generators that a stream is read through
+CLOSE_TICKS = 20  # of the event loop; two for each of the generators that a stream is read through
 
 
-def heard(chunk: Any, assembly: Assembly) -> str:
+def read_chunk(chunk: Any, assembly: StreamAccumulator) -> str:
     """The text in it."""
     delta = chunk.choices[0].delta if chunk.choices else None
     if delta is None:
         return ""
     for piece in delta.tool_calls or ():
         function = piece.function
-        assembly.call(piece.index or 0, piece.id or "", function.name or "", function.arguments or "")
+        assembly.add_tool_call(piece.index or 0, piece.id or "", function.name or "", function.arguments or "")
     for block in getattr(delta, "thinking_blocks", None) or ():
-        assembly.think(block)
-    return assembly.text(delta.content or "")
+        assembly.add_thinking(block)
+    return assembly.add_text(delta.content or "")
 
 
-def whole(stream: Any, assembly: Assembly) -> Reply | None:
+def final_response(stream: Any, assembly: StreamAccumulator) -> ModelResponse | None:
     """None where the stream ended before the model did."""
     reason = stream.received_finish_reason or stream.intermittent_finish_reason
     if reason is None and not stream.received_any_finish_reason:
         return None
     counted = next((chunk.usage for chunk in reversed(stream.chunks) if getattr(chunk, "usage", None)), None)
-    return assembly.reply(reason, usage(counted, _price(stream, counted)))
+    return assembly.to_response(reason, usage_from_litellm(counted, _stream_cost(stream, counted)))
 
 
-def _price(stream: Any, counted: Any) -> float | None:
+def _stream_cost(stream: Any, counted: Any) -> float | None:
     """As litellm reckons it for a plain answer."""
     if counted is None:
         return None
@@ -45,7 +45,7 @@ def _price(stream: Any, counted: Any) -> float | None:
     return cost
 
 
-def silenced(stream: Any) -> Any:
+def without_logging(stream: Any) -> Any:
     """The stream without what litellm does beside reading it.
 
     At its end litellm logs it and counts its tokens again, in tasks and threads that go on after the answer; and it
@@ -66,7 +66,7 @@ def silenced(stream: Any) -> Any:
 
 
 @asynccontextmanager
-async def closing(stream: Any) -> AsyncIterator[None]:
+async def closing_stream(stream: Any) -> AsyncIterator[None]:
     """Hangs up, and lets the generators beneath the stream end: nobody closes those of a response that was not read to
     its last byte, so that each is closed in a task once nothing holds it any more.
     """
@@ -75,5 +75,5 @@ async def closing(stream: Any) -> AsyncIterator[None]:
     finally:
         await stream.aclose()
         vars(stream).clear()
-        for _ in range(TICKS):
+        for _ in range(CLOSE_TICKS):
             await asyncio.sleep(0)

@@ -12,84 +12,84 @@ from typing import Any
 
 from agentfn.errors import ModelRequestRejected
 from agentfn.models import profiles
-from agentfn.models.error_mapping import REMEDIES, Complaint
-from agentfn.models.messages import Call, Reply
-from agentfn.models.model import Prompt
-from agentfn.models.openai_format import finish, messages
-from agentfn.models.optional_params import Request, options
-from agentfn.models.prices import Count, Known
-from agentfn.models.providers.http_client import http, kept
-from agentfn.models.providers.http_model import Answer, DirectModel, Errors, Ready
-from agentfn.models.stream_accumulator import Assembly
+from agentfn.models.error_mapping import STATUS_REMEDIES, ProviderError
+from agentfn.models.messages import ModelResponse, ToolCall
+from agentfn.models.model import ModelRequest
+from agentfn.models.openai_format import chat_messages, finish_reason
+from agentfn.models.optional_params import ChatRequest, request_options
+from agentfn.models.prices import ModelInfo, TokenCounts
+from agentfn.models.providers.http_client import get_or_create, shared_client
+from agentfn.models.providers.http_model import ParsedResponse, ErrorTypes, HttpModel, RequestSetup
+from agentfn.models.stream_accumulator import StreamAccumulator
 
-OURS = ("model", "api_key")
+INTERNAL_FIELDS = ("model", "api_key")
 
 
-class _Listener:
+class _ChatStreamDecoder:
     """Server-sent events. Source: https://platform.openai.com/docs/api-reference/chat-streaming"""
 
     def __init__(self) -> None:
-        self.over = False
-        self._assembly = Assembly()
-        self._begun = b""
-        self._reason: str | None = None
-        self._count = Count()
+        self.done = False
+        self._accumulator = StreamAccumulator()
+        self._partial_line = b""
+        self._finish_reason: str | None = None
+        self._token_counts = TokenCounts()
 
-    def hear(self, piece: bytes) -> list[str]:
-        *lines, self._begun = (self._begun + piece).split(b"\n")
-        return [text for line in lines if line.startswith(b"data:") and (text := self._data(line[5:].strip()))]
+    def feed(self, piece: bytes) -> list[str]:
+        *lines, self._partial_line = (self._partial_line + piece).split(b"\n")
+        return [text for line in lines if line.startswith(b"data:") and (text := self._handle_data(line[5:].strip()))]
 
-    def answer(self) -> Answer | None:
-        whole = self.over or self._reason
-        return (self._assembly.reply(self._reason), self._count) if whole else None
+    def result(self) -> ParsedResponse | None:
+        whole = self.done or self._finish_reason
+        return (self._accumulator.to_response(self._finish_reason), self._token_counts) if whole else None
 
-    def _data(self, data: bytes) -> str:
+    def _handle_data(self, data: bytes) -> str:
         if data == b"[DONE]":
-            self.over = True
+            self.done = True
             return ""
         chunk = json.loads(data)
         if error := chunk.get("error"):
-            raise _complaint(error)
-        self._count = _count(chunk.get("usage")) or self._count
+            raise _provider_error(error)
+        self._token_counts = _parse_token_counts(chunk.get("usage")) or self._token_counts
         choice = (chunk.get("choices") or [{}])[0]
-        self._reason = choice.get("finish_reason") or self._reason
+        self._finish_reason = choice.get("finish_reason") or self._finish_reason
         delta = choice.get("delta") or {}
         for piece in delta.get("tool_calls") or ():
             function = piece.get("function") or {}
-            name, arguments = function.get("name") or "", _arguments(function.get("arguments"))
-            self._assembly.call(piece.get("index") or 0, piece.get("id") or "", name, arguments)
-        return self._assembly.text(_text(delta.get("content")))
+            name, arguments = function.get("name") or "", _arguments_text(function.get("arguments"))
+            self._accumulator.add_tool_call(piece.get("index") or 0, piece.get("id") or "", name, arguments)
+        return self._accumulator.add_text(_content_text(delta.get("content")))
 
 
-class OpenAIModel(DirectModel):
+class OpenAIModel(HttpModel):
     """`name` is the model's, with or without `openai/` before it; `base` another server's address, up to `/v1`.
 
     Without a key of its own it takes that of OPENAI_API_KEY, as the official client does.
     """
 
-    listener = _Listener
-    variable = "OPENAI_API_KEY"
+    decoder = _ChatStreamDecoder
+    api_key_variable = "OPENAI_API_KEY"
 
-    def _sender(self, key: str | None) -> Any:
+    def _create_sender(self, key: str | None) -> Any:
         if not key:
-            raise ModelRequestRejected(f"{self.name} was not asked, for want of a key: {REMEDIES[401]}")
-        return load()
+            raise ModelRequestRejected(f"{self.name} was not asked, for want of a key: {STATUS_REMEDIES[401]}")
+        return load_openai()
 
-    def _request(self, prompt: Prompt, known: Known) -> Request:
+    def _build_request(self, prompt: ModelRequest, known: ModelInfo) -> ChatRequest:
         spoken = [
             {part: value for part, value in message.items() if part != "name"}
-            for message in messages(prompt, signed_ids=False)
+            for message in chat_messages(prompt, signed_ids=False)
         ]
-        return {"messages": spoken, **options(prompt, shaped=profiles.follows_schema(known))}
+        return {"messages": spoken, **request_options(prompt, with_schema=profiles.supports_schema(known))}
 
-    async def _send(self, ready: Ready, request: Request, *, streamed: bool) -> Any:
-        openai, key = ready.sender, ready.key
+    async def _send(self, ready: RequestSetup, request: ChatRequest, *, streamed: bool) -> Any:
+        openai, key = ready.sender, ready.api_key
 
         def make() -> Any:
-            return openai.AsyncOpenAI(api_key=key, base_url=self._base, max_retries=0, http_client=http())
+            return openai.AsyncOpenAI(api_key=key, base_url=self._base_url, max_retries=0, http_client=shared_client())
 
-        client = kept(("openai", key, self._base), make)
-        told = {option: value for option, value in request.items() if option not in OURS}
+        client = get_or_create(("openai", key, self._base_url), make)
+        told = {option: value for option, value in request.items() if option not in INTERNAL_FIELDS}
         body = {"model": self.name.removeprefix("openai/"), **told}
         if not streamed:
             import httpx
@@ -99,26 +99,32 @@ class OpenAIModel(DirectModel):
         stream = await client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=kind)
         return stream.response
 
-    def _errors(self) -> Errors:
+    def _client_errors(self) -> ErrorTypes:
         import httpx
 
-        return load().OpenAIError, httpx.HTTPError, Complaint
+        return load_openai().OpenAIError, httpx.HTTPError, ProviderError
 
-    def _read(self, shape: Any) -> Answer | None:
+    def _parse_response(self, shape: Any) -> ParsedResponse | None:
         if not shape.get("choices"):
             return None
         choice = shape["choices"][0]
         message = choice["message"]
         calls = tuple(
-            Call(call.get("id") or "", call["function"]["name"] or "", _arguments(call["function"].get("arguments")))
+            ToolCall(
+                call.get("id") or "", call["function"]["name"] or "", _arguments_text(call["function"].get("arguments"))
+            )
             for call in message.get("tool_calls") or ()
         )
-        reply = Reply(_text(message.get("content")), calls, finish=finish(choice.get("finish_reason"), calls))
-        return reply, _count(shape.get("usage")) or Count()
+        reply = ModelResponse(
+            _content_text(message.get("content")),
+            calls,
+            finish_reason=finish_reason(choice.get("finish_reason"), calls),
+        )
+        return reply, _parse_token_counts(shape.get("usage")) or TokenCounts()
 
 
 @cache
-def load() -> Any:
+def load_openai() -> Any:
     """The official client, imported once, without waking the garbage collector half-way."""
     collecting = gc.isenabled()
     gc.disable()
@@ -129,28 +135,28 @@ def load() -> Any:
             gc.enable()
 
 
-def _complaint(error: Any) -> Complaint:
+def _provider_error(error: Any) -> ProviderError:
     """One that comes in the middle of a stream has no status."""
     if not isinstance(error, dict):
-        return Complaint("error", None, str(error))
+        return ProviderError("error", None, str(error))
     kind = error.get("code") or error.get("type") or "error"
-    return Complaint(str(kind), None, f"{error.get('type')} {error.get('message')}")
+    return ProviderError(str(kind), None, f"{error.get('type')} {error.get('message')}")
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     """Some servers give parts, of which one may be a thought."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if part.get("type") == "text")
     return str(content or "")
 
 
-def _arguments(arguments: Any) -> str:
+def _arguments_text(arguments: Any) -> str:
     """Some servers give the object itself."""
     return arguments or "" if isinstance(arguments, str | None) else json.dumps(arguments, ensure_ascii=False)
 
 
-def _count(usage: Any) -> Count | None:
+def _parse_token_counts(usage: Any) -> TokenCounts | None:
     if not usage:
         return None
     cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    return Count(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, cached)
+    return TokenCounts(usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0, cached)

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from agentfn import Agent, Context, serve, tool
-from agentfn.models import Call, Prompt, Reply
+from agentfn.models import ModelRequest, ModelResponse, ToolCall
 
 NAME = "steps"
 PAUSE = float(os.environ.get("STEPS_PAUSE") or 0)
@@ -28,15 +28,15 @@ class WordByWord:
 
     name = NAME
 
-    async def ask(self, prompt: Prompt) -> Reply:
+    async def ask(self, prompt: ModelRequest) -> ModelResponse:
         await asyncio.sleep(PAUSE)
         words = prompt.turns[0].text.split()
         answered = [turn.text for turn in prompt.turns if turn.role == "tool"]
         if len(answered) == len(words):
-            return Reply("\n".join(answered))
+            return ModelResponse("\n".join(answered))
         number = len(answered) + 1
-        call = Call(f"call_{number}", words[number - 1], json.dumps({"number": number}))
-        return Reply(calls=(call,), finish="tool_calls")
+        call = ToolCall(f"call_{number}", words[number - 1], json.dumps({"number": number}))
+        return ModelResponse(tool_calls=(call,), finish_reason="tool_calls")
 
 
 @functools.cache
