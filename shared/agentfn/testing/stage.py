@@ -1,6 +1,7 @@
 """An agent on an AWS in memory: the real handler, and a queue that is pumped by hand."""
 
 import base64
+import functools
 import json
 import mimetypes
 import os
@@ -177,10 +178,11 @@ class Stage:
 
         self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=REGION, AWS_REGION=REGION))
         self._stack.enter_context(mock_aws())
+        self._stack.enter_context(patch("boto3.DEFAULT_SESSION", _boto3_session()))
         self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _one_at_a_time(BotocoreStubber.__call__)))
         client.cache_clear()
         self._stack.callback(client.cache_clear)
-        self.resources: Resources = make_resources(f"stage-{uuid4().hex[:8]}", REGION)
+        self.resources: Resources = make_resources(f"stage-{uuid4().hex[:8]}", REGION, client)
         for service in SERVICES:
             client(service).meta.events.register("before-call", self._count)
         self.handler = self.new_process()
@@ -197,6 +199,16 @@ class RpcError(Exception):
         super().__init__(f"{error['code']}: {error['message']}")
         self.code = error["code"]
         self.message = error["message"]
+
+
+@functools.cache
+def _boto3_session() -> Any:
+    """One for all stages: a session reads the descriptions of the services from disk, which takes longer than the rest
+    of a stage. It must be made after moto was imported, which answers in the place of AWS.
+    """
+    import boto3
+
+    return boto3.Session()
 
 
 def _one_at_a_time(answer: Callable[..., Any]) -> Callable[..., Any]:
