@@ -1,5 +1,12 @@
-"""What every story needs: an agent with a few tools, and a stage to play it on."""
+"""What every story needs: an agent with a few tools, and a stage to play it on.
 
+Hypothesis tries the same examples in every run, and no example has a time limit: the code alone decides whether a run
+passes. `FUZZ_EXAMPLES=20000 pytest --timeout 0 tests/hostile` tries that many new ones for each test that does not say
+how many it takes. What it finds is kept in .hypothesis/, is tried first in the next such run, and is printed with the
+line that tries it again. A fault that was found becomes an `@example` of its test.
+"""
+
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -7,10 +14,20 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from agentfn import Agent, Context, File, InputFile, Output, tool
 from agentfn.models import Model
 from agentfn.testing import Stage
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
+
+# How long an example takes to make depends on the machine.
+settings.register_profile(
+    "same", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=EXAMPLES or 100)
+settings.load_profile("new" if EXAMPLES else "same")
 
 
 class SideEffects:

@@ -244,9 +244,6 @@ TestStore = pytest.mark.timeout(120)(Store.TestCase)
 TestStore.settings = settings(
     max_examples=30,
     stateful_step_count=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
     phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )

@@ -545,7 +545,7 @@ class Door:
         self.asked = 0
         self._once = once
 
-    async def ask(self, prompt: ModelRequest) -> ModelResponse:
+    async def generate(self, prompt: ModelRequest) -> ModelResponse:
         self.asked += 1
         once = self._once[min(self.asked, len(self._once)) - 1]
         reply: ModelResponse = await once()

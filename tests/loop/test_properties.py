@@ -276,14 +276,14 @@ def no_pauses() -> Iterator[None]:
         yield
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(stories())
 def test_whatever_a_model_says_the_loop_ends_within_its_limits_and_in_words(story: Story) -> None:
     with no_pauses():
         asyncio.run(story.play().to_the_end([HELLO]))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(stories(), st.integers(1, 30))
 def test_a_run_that_dies_anywhere_is_gone_on_with_and_no_call_takes_effect_twice(story: Story, stop: int) -> None:
     async def die_and_go_on() -> None:

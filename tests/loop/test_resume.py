@@ -78,7 +78,7 @@ def stops(draw: st.DrawFn) -> tuple[Any, int, tuple[Turn, ...], LoopResult]:
     return script, steps, (*whole.transcript[: place + 1], *kept), whole
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(stops())
 def test_from_any_point_on_it_ends_the_same_and_nothing_is_done_twice(stop: Any) -> None:
     script, steps, saved, whole = stop
@@ -93,7 +93,7 @@ def test_from_any_point_on_it_ends_the_same_and_nothing_is_done_twice(stop: Any)
     assert asked == spoken - sum(turn.role == "assistant" for turn in saved)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(stops())
 def test_after_a_death_what_may_have_taken_effect_is_not_done_again(stop: Any) -> None:
     script, steps, saved, whole = stop

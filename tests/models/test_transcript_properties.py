@@ -50,7 +50,7 @@ def listening() -> Iterator[StubProvider]:
 
 
 @pytest.mark.parametrize("dialect", ["openai", "bedrock"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(prompt=prompts())
 def test_no_transcript_is_refused(
     dialect: Dialect, prompt: ModelRequest, listening: StubProvider, loop: asyncio.AbstractEventLoop

@@ -39,7 +39,7 @@ SECONDS = 3.0  # of an invocation: one that waits for a task waits no longer
 
 def fuzz(examples: int) -> settings:
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-    return settings(max_examples=MORE or examples, deadline=None, suppress_health_check=checks)
+    return settings(max_examples=MORE or examples, suppress_health_check=checks)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 import urllib3.util
 import yarl
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentfn.errors import FileRejected
@@ -49,7 +49,6 @@ READERS: dict[str, Callable[[str], tuple[str | None, int | None]]] = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-@settings(deadline=None)
 @given(URLS)
 @example("http://public.test#@127.0.0.1")
 @example("http://public.test?@127.0.0.1")
@@ -72,7 +71,6 @@ def server() -> Iterator[RawHttpServer]:
         yield listener
 
 
-@settings(deadline=None)
 @given(before=TAILS, after=TAILS)
 @example(before="public.test", after="#@127.0.0.1")
 @example(before="public.test.", after="?@127.0.0.1")

@@ -192,7 +192,7 @@ def test_what_has_expired_is_not_listed(world: Any) -> None:
     assert (ids(found), found.total_size) == (["new"], 1)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
 @given(st.text(max_size=60))
 def test_no_token_breaks_it(world: Any, text: str) -> None:
     try:

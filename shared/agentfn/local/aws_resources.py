@@ -1,6 +1,8 @@
 """What an agent needs of AWS, made by hand where no template is deployed: a table, a bucket, a queue, dead letters."""
 
+import functools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,15 +70,19 @@ class AwsResources:
         }
 
 
-def create_resources(name: str, region: str) -> AwsResources:
-    """All of it, through boto3 as it is configured: at an endpoint of one's own, or under moto."""
+def create_resources(name: str, region: str, client: Callable[[str], Any] | None = None) -> AwsResources:
+    """All of it, with the clients that `client` gives by the names of their services, or with boto3's own as they are
+    configured: at an endpoint of one's own, or under moto.
+    """
     import boto3
 
+    if client is None:
+        client = functools.partial(boto3.client, region_name=region)
     table, bucket = f"{name}-table", f"{name}-bucket"
-    boto3.client("dynamodb", region_name=region).create_table(TableName=table, **TABLE_SCHEMA)
+    client("dynamodb").create_table(TableName=table, **TABLE_SCHEMA)
     place: Any = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
-    boto3.client("s3", region_name=region).create_bucket(Bucket=bucket, **place)
-    sqs = boto3.client("sqs", region_name=region)
+    client("s3").create_bucket(Bucket=bucket, **place)
+    sqs = client("sqs")
     dead = sqs.create_queue(QueueName=f"{name}-dead-letters")["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     queue = sqs.create_queue(

@@ -1,6 +1,7 @@
 """An agent on an AWS in memory: the real handler, and a queue that is pumped by hand."""
 
 import base64
+import functools
 import json
 import mimetypes
 import os
@@ -177,10 +178,11 @@ class Stage:
 
         self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=STAGE_REGION, AWS_REGION=STAGE_REGION))
         self._stack.enter_context(mock_aws())
+        self._stack.enter_context(patch("boto3.DEFAULT_SESSION", _boto3_session()))
         self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _serialize_calls(BotocoreStubber.__call__)))
         aws_client.cache_clear()
         self._stack.callback(aws_client.cache_clear)
-        self.resources: AwsResources = create_resources(f"stage-{uuid4().hex[:8]}", STAGE_REGION)
+        self.resources: AwsResources = create_resources(f"stage-{uuid4().hex[:8]}", STAGE_REGION, aws_client)
         for service in COUNTED_SERVICES:
             aws_client(service).meta.events.register("before-call", self._count_call)
         self.handler = self.new_environment()
@@ -197,6 +199,16 @@ class RpcError(Exception):
         super().__init__(f"{error['code']}: {error['message']}")
         self.code = error["code"]
         self.message = error["message"]
+
+
+@functools.cache
+def _boto3_session() -> Any:
+    """One for all stages: a session reads the descriptions of the services from disk, which takes longer than the rest
+    of a stage. It must be made after moto was imported, which answers in the place of AWS.
+    """
+    import boto3
+
+    return boto3.Session()
 
 
 def _serialize_calls(answer: Callable[..., Any]) -> Callable[..., Any]:
