@@ -66,10 +66,18 @@ class Turn:
 
     @classmethod
     def from_json(cls, shape: dict[str, Any]) -> Self:
-        calls = tuple(ToolCall(*parts) for parts in shape.get("calls", ()))
-        usage = Usage.from_json(shape["usage"]) if "usage" in shape else None
-        thinking = tuple(shape.get("thinking", ()))
-        return cls(**{**shape, "calls": calls, "usage": usage, "thinking": thinking})
+        return cls(
+            role=shape["role"],
+            text=shape.get("text", ""),
+            tool_calls=tuple(ToolCall(*parts) for parts in shape.get("calls", ())),
+            tool_call_id=shape.get("call_id", ""),
+            tool_name=shape.get("name", ""),
+            truncated=shape.get("cut", False),
+            content_filtered=shape.get("filtered", False),
+            usage=Usage.from_json(shape["usage"]) if "usage" in shape else None,
+            thinking=tuple(shape.get("thinking", ())),
+            loop_name=shape.get("loop", ""),
+        )
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ class Usage:
 
     @classmethod
     def from_json(cls, shape: dict[str, Any]) -> Self:
-        return cls(**shape)
+        return cls(shape["prompt"], shape["completion"], shape["cached"], shape.get("cost"))
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def parse_message(record: dict[str, Any]) -> Continuation | PushJob:
     """
     body = json.loads(record["body"])
     about = body["owner"], body["task"], int(body["version"]), float(body["sent"])
-    queued = {"message_id": record.get("messageId", ""), "receipt": record.get("receiptHandle", "")}
+    queued = {"message_id": record.get("messageId", ""), "receipt_handle": record.get("receiptHandle", "")}
     return PushJob(*about, body["push"], **queued) if "push" in body else Continuation(*about, **queued)
 
 

@@ -23,7 +23,7 @@ from agentfn.models.optional_params import ChatRequest, request_options
 from agentfn.models.prices import ModelInfo, TokenCounts
 from agentfn.models.providers import bedrock_converse
 from agentfn.models.providers.http_client import shared_client
-from agentfn.models.providers.http_model import ParsedResponse, ErrorTypes, HttpModel, RequestSetup
+from agentfn.models.providers.http_model import ErrorTypes, HttpModel, ParsedResponse, RequestSetup
 from agentfn.models.registry import parse_bedrock_name
 from agentfn.models.stream_accumulator import StreamAccumulator
 

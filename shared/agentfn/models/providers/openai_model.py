@@ -19,7 +19,7 @@ from agentfn.models.openai_format import chat_messages, finish_reason
 from agentfn.models.optional_params import ChatRequest, request_options
 from agentfn.models.prices import ModelInfo, TokenCounts
 from agentfn.models.providers.http_client import get_or_create, shared_client
-from agentfn.models.providers.http_model import ParsedResponse, ErrorTypes, HttpModel, RequestSetup
+from agentfn.models.providers.http_model import ErrorTypes, HttpModel, ParsedResponse, RequestSetup
 from agentfn.models.stream_accumulator import StreamAccumulator
 
 INTERNAL_FIELDS = ("model", "api_key")
