@@ -21,7 +21,11 @@ from loop.loop_harness import HELLO, LoopHarness, MemoryWorkspace, TracingTools,
 LOOKS = [calls("look", at=place) for place in ("a", "b")]
 BOOKS = [calls("book", seat=seat) for seat in (1, 2)]
 ODD = [calls("nothing"), ToolCall("", "book", "{"), calls("report_progress", text="p"), calls("finish", text=7)]
-ENDS: list[ScriptedAnswer] = ["Done.", calls("finish", text="Done."), (BOOKS[0], calls("ask_user", question="Q?"), LOOKS[0])]
+ENDS: list[ScriptedAnswer] = [
+    "Done.",
+    calls("finish", text="Done."),
+    (BOOKS[0], calls("ask_user", question="Q?"), LOOKS[0]),
+]
 
 STEP = st.lists(st.sampled_from(LOOKS + BOOKS + ODD), min_size=1, max_size=4).map(tuple)
 SCRIPT = st.tuples(st.lists(STEP, max_size=5), st.sampled_from(ENDS))

@@ -257,7 +257,9 @@ def test_a_missing_key_is_told_before_anything_is_sent(
     base = getattr(provider, dialect)
 
     with pytest.raises(ModelRequestRejected, match="AGENT_MODEL_API_KEY"):
-        loop.run_until_complete(MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], base_url=base).generate(hello_request()))
+        loop.run_until_complete(
+            MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], base_url=base).generate(hello_request())
+        )
 
     assert not provider.requests
 

@@ -37,7 +37,7 @@ async def _streamed(model: AnyModel) -> object:
         return [item async for item in items]
 
 
-@pytest.mark.parametrize("line", [hangs(), trickles()], ids=lambda line: line.how)
+@pytest.mark.parametrize("line", [hangs(), trickles()], ids=lambda line: line.kind)
 def test_a_call_ends_at_its_limit_whatever_the_provider_does(
     line: NoResponse, provider: StubProvider, ask: Ask
 ) -> None:
@@ -55,7 +55,9 @@ def test_a_key_that_takes_too_long_to_read_counts_as_well(
     way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     locked = threading.Event()
-    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], api_key=lambda: str(locked.wait(5)), base_url=provider.anthropic)
+    model = MODEL_CLASSES[way, dialect](
+        MODEL_NAMES[dialect], api_key=lambda: str(locked.wait(5)), base_url=provider.anthropic
+    )
 
     with pytest.raises(ModelUnavailable):
         loop.run_until_complete(model.generate(hello_request(timeout=0.2)))
@@ -68,7 +70,9 @@ def test_a_new_key_is_used_at_the_next_question(
     way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     keys = iter(["old", "new"])
-    model = MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], api_key=lambda: next(keys), base_url=getattr(provider, dialect))
+    model = MODEL_CLASSES[way, dialect](
+        MODEL_NAMES[dialect], api_key=lambda: next(keys), base_url=getattr(provider, dialect)
+    )
     provider.play(says("one"), says("two"))
 
     for _ in range(2):

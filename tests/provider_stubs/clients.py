@@ -47,7 +47,9 @@ MODEL_CLASSES: dict[tuple[ClientKind, Dialect], type[AnyModel]] = {
 
 def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, way: ClientKind = "litellm") -> AnyModel:
     key = None if dialect == "bedrock" else API_KEY
-    return MODEL_CLASSES[way, dialect](name or MODEL_NAMES[dialect], api_key=lambda: key, base_url=getattr(provider, dialect))
+    return MODEL_CLASSES[way, dialect](
+        name or MODEL_NAMES[dialect], api_key=lambda: key, base_url=getattr(provider, dialect)
+    )
 
 
 async def close_connections() -> None:

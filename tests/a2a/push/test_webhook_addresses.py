@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from a2a.push.test_delivery import Subscriber, deliver, send, stage
+from support.webhook_subscriber import Subscriber, deliver, send, stage
 
 NAME = "hooks.example"
 

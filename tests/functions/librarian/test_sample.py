@@ -18,7 +18,7 @@ def test_the_sample_packet_is_what_its_script_makes() -> None:
         assert (DATA / name).read_bytes() == content, f"run {make_packet.__file__}"
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text[:40])
 def test_the_facts_of_an_answer_stand_where_it_is_cited(packet_desk: ToolHarness, question: SampleQuestion) -> None:
     from librarian.lookup_tools import read
 
@@ -29,7 +29,7 @@ def test_the_facts_of_an_answer_stand_where_it_is_cited(packet_desk: ToolHarness
     assert all(fact in words for fact in question.facts)
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text[:40])
 def test_a_search_for_a_question_shows_its_page_among_the_first_three(
     packet_desk: ToolHarness, question: SampleQuestion
 ) -> None:
@@ -38,7 +38,7 @@ def test_a_search_for_a_question_shows_its_page_among_the_first_three(
     assert question.citation in packet_desk.call(search, query=question.text, most=3)
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.asked[:40])
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.text[:40])
 def test_the_demo_model_answers_a_question_with_the_facts_and_their_place(
     packet_desk: ToolHarness, question: SampleQuestion
 ) -> None:
