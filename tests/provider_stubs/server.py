@@ -38,8 +38,22 @@ from provider_stubs.script import (
 )
 
 __all__ = [
-    "BrokenStream", "ScriptedError", "ScriptEntry", "StubProvider", "RawBody", "RepeatedEvents", "ReceivedRequest", "ScriptedReply", "NoResponse",
-    "calls", "deltas", "drops", "fails", "hangs", "says", "trickles",
+    "BrokenStream",
+    "NoResponse",
+    "RawBody",
+    "ReceivedRequest",
+    "RepeatedEvents",
+    "ScriptEntry",
+    "ScriptedError",
+    "ScriptedReply",
+    "StubProvider",
+    "calls",
+    "deltas",
+    "drops",
+    "fails",
+    "hangs",
+    "says",
+    "trickles",
 ]  # fmt: skip
 
 CHUNK_BYTES = 0.1  # seconds between two bytes of a trickle, and between two looks at a hanging client

@@ -11,9 +11,9 @@ from agentfn.a2a.request_handler import AgentRequestHandler
 __all__ = [
     "AgentRequestHandler",
     "CardEndpoint",
+    "PushConfigService",
     "WebhookDelivery",
     "WebhookSigner",
-    "PushConfigService",
-    "file_routes",
     "create_app",
+    "file_routes",
 ]

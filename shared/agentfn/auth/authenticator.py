@@ -26,7 +26,7 @@ class AuthScheme:
     scopes: tuple[str, ...] = ()
 
 
-class AuthenticationError(AgentfnError):  # noqa: N818 - it reads as a state, like the HTTP status it stands for
+class AuthenticationError(AgentfnError):
     """A proof that does not hold, with the HTTP `status` and the value of WWW-Authenticate that say so."""
 
     def __init__(self, text: str, challenge: str, status: int = 401) -> None:

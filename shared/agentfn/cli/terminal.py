@@ -9,7 +9,7 @@ from agentfn.errors import AgentfnError
 PrintLine = Callable[[str], None]
 
 
-class CliError(AgentfnError):  # noqa: N818 - it reads as what it does
+class CliError(AgentfnError):
     """Ends the command with this text and no traceback. `code` is its exit code."""
 
     def __init__(self, text: str, exit_code: int = 1) -> None:

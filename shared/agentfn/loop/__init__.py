@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from agentfn.loop.tool_protocols.tool_protocol import ToolProtocolName
 
 __all__ = [
+    "AgentLoop",
     "LoopEvent",
     "LoopFinished",
-    "NestedLoops",
-    "AgentLoop",
     "LoopLimits",
-    "ModelTurn",
-    "Notice",
-    "Progress",
-    "ToolProtocolName",
     "LoopResult",
     "LoopStatus",
+    "ModelTurn",
+    "NestedLoops",
+    "Notice",
+    "Progress",
     "StepStarted",
     "TextDelta",
     "ToolCallStarted",
+    "ToolProtocolName",
     "ToolsFinished",
 ]
 

@@ -4,13 +4,13 @@ from agentfn.models.messages import ModelResponse, ToolCall, Turn, Usage
 from agentfn.models.model import Model, ModelRequest, Sampling, SupportsStreaming, SupportsToolQuery
 
 __all__ = [
-    "ToolCall",
-    "SupportsToolQuery",
     "Model",
     "ModelRequest",
     "ModelResponse",
     "Sampling",
     "SupportsStreaming",
+    "SupportsToolQuery",
+    "ToolCall",
     "Turn",
     "Usage",
 ]

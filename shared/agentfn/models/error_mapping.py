@@ -45,7 +45,7 @@ CONTEXT_LENGTH_ERRORS = (
 )
 
 
-class ProviderError(Exception):  # noqa: N818 - what a provider says, not yet an error of ours
+class ProviderError(Exception):
     """An answer that is an error, of a door that has no exceptions of its own for it. `kind` is the provider's word."""
 
     def __init__(self, kind: str, status_code: int | None, message: str, headers: Any = None) -> None:

@@ -7,4 +7,4 @@ from agentfn.store.table import Table
 from agentfn.store.task_record import TaskRecord
 from agentfn.store.task_store import MessageRecord, TaskStore
 
-__all__ = ["SdkEventStream", "SdkTaskStore", "TaskRecord", "TaskLister", "MessageRecord", "Table", "TaskStore"]
+__all__ = ["MessageRecord", "SdkEventStream", "SdkTaskStore", "Table", "TaskLister", "TaskRecord", "TaskStore"]

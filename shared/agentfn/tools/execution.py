@@ -30,7 +30,7 @@ class ToolLimits:
     max_parallel_calls: int = 8
 
 
-class ArgumentTypeError(Exception):  # noqa: N818 - carries a mistake out of a thread
+class ArgumentTypeError(Exception):
     """The arguments fit the schema and still not the function's types."""
 
     def __init__(self, call_error: ToolCallError) -> None:

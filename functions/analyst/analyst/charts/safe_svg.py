@@ -14,7 +14,7 @@ LONG_FRACTION = re.compile(r"\d+\.\d{3,}")
 EXTERNAL_REFERENCE = re.compile(r"url\(|@import|expression\(|\\", re.IGNORECASE)
 
 
-class UnsafeSvgError(Exception):  # noqa: N818 - it says what the picture is
+class UnsafeSvgError(Exception):
     """A picture with something in it that a chart never has."""
 
 

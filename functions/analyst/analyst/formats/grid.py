@@ -14,7 +14,7 @@ MAX_PREAMBLE_ROWS = 20
 Row = Sequence[object]
 
 
-class NotATableError(Exception):  # noqa: N818 - it reads as what the file is
+class NotATableError(Exception):
     """A file that cannot be used as a table. The text names the file, the cause and the remedy."""
 
     def __init__(self, file: str, cause: str, remedy: str) -> None:

@@ -9,7 +9,7 @@ UNIT_PLURALS: dict[Unit, str] = {"p.": "pp.", "§": "§§"}
 UNIT_NAMES: dict[Unit, tuple[str, str]] = {"p.": ("page", "pages"), "§": ("section", "sections")}
 
 
-class UnreadableFileError(Exception):  # noqa: N818 - a statement about a file
+class UnreadableFileError(Exception):
     """A file that the librarian cannot read: why, and what to send instead."""
 
     def __init__(self, cause: str, remedy: str) -> None:

@@ -10,7 +10,7 @@ from agentfn.json_numbers import encode_numbers
 MAX_NUMBER_DIGITS = 1_000  # digits; Python's own limit is 4,300
 
 
-class JsonBodyError(ValueError):  # noqa: N818 - it reads as a state
+class JsonBodyError(ValueError):
     """A body that is no JSON, or that readers of JSON do not agree on."""
 
 

@@ -72,7 +72,9 @@ class JsonToolProtocol:
         if closing:
             return RetryPrompt(TOOLS_OFF_PROMPT, response.text)
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-        return dataclasses.replace(response, text=thought, tool_calls=(ToolCall("", name, text),), finish_reason="tool_calls")
+        return dataclasses.replace(
+            response, text=thought, tool_calls=(ToolCall("", name, text),), finish_reason="tool_calls"
+        )
 
     def fall_back(self, response: ModelResponse) -> ModelResponse:
         action = _find_action(response.text)
