@@ -16,6 +16,7 @@ from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES, RetryPolicy
 from agentfn.models import Model
 from agentfn.models.registry import create_model_factory
 from agentfn.runs.executor_engine import ExecutorEngine
+from agentfn.runs.loop_engine import LoopEngine
 from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
 from agentfn.runs.work_queue import DeadLetterQueue, PushJob, WorkQueue
@@ -51,17 +52,19 @@ def create_runner(agent: Agent, settings: Settings, executor: ExecutorEngine | N
     tasks = TaskStore(table, PayloadCodec(bucket), agent.name, settings.task_days)
     queue = WorkQueue(lambda: aws_client("sqs"), settings.queue_url)
     tasks.enqueue_push = functools.partial(_send_push_job, queue, tasks.clock)
-    return Runner(
+    limits, limiter = loop_limits(settings), ConcurrencyLimiter(settings.max_process_tools)
+    engine = executor or create_loop_engine(agent, settings, limits, limiter)
+    return Runner(agent, settings, tasks, bucket, queue, engine, limits, limiter)
+
+
+def create_loop_engine(agent: Agent, settings: Settings, limits: LoopLimits, limiter: ConcurrencyLimiter) -> LoopEngine:
+    return LoopEngine(
         agent=agent,
         settings=settings,
-        tasks=tasks,
-        bucket=bucket,
-        queue=queue,
-        get_model=functools.cache(model_factory(agent, settings) if executor is None else _raise_no_model),
-        limits=loop_limits(settings),
-        limiter=ConcurrencyLimiter(settings.max_process_tools),
-        engine=executor,
-        get_router_model=router_model_factory(agent, settings) if executor is None else None,
+        get_model=functools.cache(model_factory(agent, settings)),
+        limits=limits,
+        limiter=limiter,
+        get_router_model=router_model_factory(agent, settings),
     )
 
 
@@ -151,7 +154,7 @@ def create_mcp_server(runner: Runner) -> "McpServer | None":
     """The MCP server, where it is switched on. Raises ConfigurationError where its packages are missing."""
     if not runner.settings.mcp:
         return None
-    if runner.engine is not None:
+    if not isinstance(runner.engine, LoopEngine):
         logger.warning("AGENTFN_MCP is on, but agent %s has an executor, which has no use for tools", runner.agent.name)
         return None
     from agentfn.mcp import McpServer
@@ -212,7 +215,3 @@ def _model_api_key(settings: Settings) -> Callable[[], str | None]:
 
 def _read_secret(arn: str) -> str:
     return str(aws_client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])
-
-
-def _raise_no_model() -> Model:
-    raise ConfigurationError("an agent that is served with an executor has no model of agentfn's")

@@ -33,6 +33,7 @@ from agentfn.event_sources.api_gateway import (
 )
 from agentfn.files import Fetcher
 from agentfn.runs.executor_engine import ExecutorEngine
+from agentfn.runs.loop_engine import LoopEngine
 from agentfn.runs.work_queue import Continuation, PushJob, parse_message
 from agentfn.settings import Settings
 from agentfn.store.push_store import PushStore
@@ -59,7 +60,8 @@ def serve(
     """
     executing = ExecutorEngine(executor, repeatable) if executor is not None else None
     doors = LambdaHandler(agent, settings or Settings.load(os.environ), executing)
-    prepare_environment(None if executing else doors._runner.get_model)
+    engine = doors._runner.engine
+    prepare_environment(engine.get_model if isinstance(engine, LoopEngine) else None)
     return doors
 
 

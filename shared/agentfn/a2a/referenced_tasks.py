@@ -19,7 +19,7 @@ async def load_related_tasks(runner: Runner, owner: str, message: Message) -> Re
     Raises InvalidParamsError for a reference that leads to nothing, or to another caller's task: both read the same.
     """
     _check_reference_ids(message.reference_task_ids)
-    if runner.engine is not None:
+    if not runner.engine.reads_transcript:
         return RelatedTasks()
     context_id = message.context_id if runner.settings.memory_chars and not message.task_id else ""
     own = {message.task_id} if message.task_id else set()

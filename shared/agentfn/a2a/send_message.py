@@ -51,7 +51,7 @@ class SendMessage:
         self._tasks = runner.tasks
         self._owner = owner
         self._wait = wait
-        self._runs_here = wait and runner.engine is None  # an executor runs whole, which a request has no time for
+        self._runs_here = wait and runner.engine.can_suspend  # a request has no time for a run that cannot be suspended
         settings = runner.settings
         # The front door answers 504 at its limit, whatever the function still has.
         cap = settings.request_seconds if task_streams is None else None  # a stream has as long as the function

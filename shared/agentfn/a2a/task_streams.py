@@ -25,7 +25,7 @@ class TaskStreams:
     def __init__(self, runner: Runner) -> None:
         self._tasks = runner.tasks
         self._bucket = runner.bucket
-        self._may_reply_with_message = runner.engine is not None
+        self._may_reply_with_message = runner.engine.may_reply_with_message
         self._background_runs: set[asyncio.Task[Any]] = set()
 
     async def follow(self, head: TaskRecord, deadline: Deadline) -> AsyncGenerator[Event]:

@@ -82,6 +82,10 @@ class TaskWorkspace:
             self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
             return self._records[name]
 
+    def read_object(self, key: str) -> bytes:
+        """The content of an object of the bucket. Blocks."""
+        return self._bucket.get(key)
+
     def attach(self, file: File | Upload) -> FileRecord:
         """A file that came with a message, or before it. Raises StorageError for an upload that is gone."""
         return self._store(file, "attached")

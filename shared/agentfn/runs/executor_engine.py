@@ -1,10 +1,10 @@
-"""An agent that was written with another framework, as a2a-sdk's `AgentExecutor`, in the place of the loop.
+"""The engine of agents that are written with another framework, as an `AgentExecutor` of a2a-sdk.
 
-It runs whole inside one invocation of the queue's door: nothing is known of its insides, so it cannot go on half-way.
+An executor runs from start to end in one invocation: its state is not saved, so another run cannot continue it.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.context import ServerCallContext
@@ -25,9 +25,9 @@ from a2a.types import (
 
 from agentfn.auth.identity import Principal
 from agentfn.errors import AgentfnError
-from agentfn.files import Bucket
 from agentfn.json_numbers import decode_message
 from agentfn.runs.journal import Journal
+from agentfn.runs.run import Run
 from agentfn.runs.task_updates import OBJECT_SCHEME, file_part, with_status
 from agentfn.store.task_events import now_timestamp, snapshot_event, status_event
 from agentfn.tools import File
@@ -36,33 +36,35 @@ EXECUTOR_DIED_TEXT = (
     "The run that worked on this task died, and its outcome is unknown. An executor runs whole, so it is not run again "
     "unless it is served with repeatable=True."
 )
-EXECUTOR_TIMEOUT_TEXT = "The task needs more time than one run of this function has, and an executor runs whole."
 NO_RESULT_TEXT = "The agent stopped without a result."
 
 
 @dataclass(frozen=True)
 class ExecutorEngine:
-    """`repeatable` says that running it again, after a run that died, does no harm."""
+    """Runs an a2a-sdk `AgentExecutor`. `repeatable` says that it may run again after a run that died."""
 
     executor: AgentExecutor
     repeatable: bool = False
+    can_suspend: bool = field(default=False, init=False)
+    may_reply_with_message: bool = field(default=True, init=False)
+    reads_transcript: bool = field(default=False, init=False)
 
-    async def run(self, journal: Journal, bucket: Bucket, *, interrupted: bool) -> None:
-        """Runs it to its end, and saves what it publishes. Raises AgentfnError where it comes to no end."""
-        if interrupted and not self.repeatable:
+    async def run(self, run: Run) -> None:
+        """Saves each event that the executor publishes. Raises AgentfnError if it ends without a result."""
+        if run.interrupted and not self.repeatable:
             raise AgentfnError(EXECUTOR_DIED_TEXT)
-        events = _JournalEventQueue(journal)
-        await self.executor.execute(await _request_context(journal, bucket), events)
+        events = _JournalEventQueue(run.journal)
+        await self.executor.execute(await _request_context(run.journal), events)
         if not events.ended:
             raise AgentfnError(NO_RESULT_TEXT)
 
-    async def cancel(self, journal: Journal, bucket: Bucket) -> None:
-        """Lets it clean up. The task is cancelled already, so what it says goes nowhere."""
-        await self.executor.cancel(await _request_context(journal, bucket), _DiscardingEventQueue())
+    async def cancel(self, run: Run) -> None:
+        """Tells the executor that the task was cancelled. What it publishes is discarded: the task has ended."""
+        await self.executor.cancel(await _request_context(run.journal), _DiscardingEventQueue())
 
 
 class _JournalEventQueue(EventQueue):
-    """Each event is one save. The first one that ends the task, or has it wait, is the last."""
+    """Saves each event. Drops those that come after the one that ends the task or makes it wait."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -73,15 +75,15 @@ class _JournalEventQueue(EventQueue):
             return
         if isinstance(event, TaskArtifactUpdateEvent):
             await self._store_files(event.artifact)
-        task, told = _apply_event(self._journal.record.task, event)
-        self.ended = await self._journal.save_task(task, told)
+        task, events = _apply_event(self._journal.record.task, event)
+        self.ended = await self._journal.save_task(task, events)
 
     async def _store_files(self, artifact: Artifact) -> None:
-        """Bytes do not belong into the table: they go to the bucket, and the part refers to them."""
+        """Moves file contents to the bucket; the artifact's parts then name the objects."""
         for part in artifact.parts:
             if part.WhichOneof("content") == "raw":
                 file = File(part.filename or artifact.name or "file", part.raw, part.media_type)
-                part.CopyFrom(file_part(await self._journal.store_file(file)))
+                part.CopyFrom(file_part(await self._journal.save_file(file)))
 
 
 class _DiscardingEventQueue(EventQueue):
@@ -90,7 +92,7 @@ class _DiscardingEventQueue(EventQueue):
 
 
 def _apply_event(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
-    """The task after the event, and what a stream shows of it."""
+    """The task after the event, and the events that are stored for streams. Raises AgentfnError for other types."""
     changed = Task()
     changed.CopyFrom(task)
     match event:
@@ -100,9 +102,9 @@ def _apply_event(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
             return changed, [status_event(changed)]
         case TaskArtifactUpdateEvent():
             append_artifact_to_task(changed, event)
-            told = StreamResponse(artifact_update=event)
-            told.artifact_update.task_id, told.artifact_update.context_id = task.id, task.context_id
-            return changed, [told]
+            update = StreamResponse(artifact_update=event)
+            update.artifact_update.task_id, update.artifact_update.context_id = task.id, task.context_id
+            return changed, [update]
         case Message():
             ended = with_status(changed, TaskState.TASK_STATE_COMPLETED)
             ended.status.message.CopyFrom(event)
@@ -115,15 +117,15 @@ def _apply_event(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
     raise AgentfnError(f"the executor published {type(event).__name__}, which is no event of A2A")
 
 
-async def _request_context(journal: Journal, bucket: Bucket) -> RequestContext:
-    """What the sdk's own handler would give it: the user's last message, with its files as they were sent."""
-    head = journal.record
-    said = next(message for message in reversed(head.task.history) if message.role == Role.ROLE_USER)
-    message = decode_message(said)
+async def _request_context(journal: Journal) -> RequestContext:
+    """What a2a-sdk's own request handler would pass: the user's last message, with the content of its files."""
+    record = journal.record
+    last = next(message for message in reversed(record.task.history) if message.role == Role.ROLE_USER)
+    message = decode_message(last)
     for part in message.parts:
         if part.url.startswith(OBJECT_SCHEME):
-            content = await asyncio.to_thread(bucket.get, part.url.removeprefix(OBJECT_SCHEME))
+            content = await asyncio.to_thread(journal.workspace.read_object, part.url.removeprefix(OBJECT_SCHEME))
             part.CopyFrom(Part(raw=content, filename=part.filename, media_type=part.media_type))
-    context = ServerCallContext(user=Principal(head.owner))
-    task = decode_message(head.task)
+    context = ServerCallContext(user=Principal(record.owner))
+    task = decode_message(record.task)
     return RequestContext(context, SendMessageRequest(message=message), task.id, task.context_id, task)

@@ -44,9 +44,9 @@ class Journal:
     A write that lost its race raises ConflictError: somebody cancelled the task, or took it over.
     """
 
-    tasks: TaskStore
+    task_store: TaskStore
     record: TaskRecord
-    files: TaskWorkspace
+    workspace: TaskWorkspace
     lease: Lease
     queue: WorkQueue
     receipt_handle: str = ""
@@ -67,7 +67,7 @@ class Journal:
 
     async def save_result(self, result: "LoopResult") -> None:
         """The last write of a task, or of a run that waits for its user: state, files and lease in one."""
-        task, events = result_update(self.record.task, result, self.files.records)
+        task, events = result_update(self.record.task, result, self.workspace.records)
         await self._write(events, task=task, held=False)
 
     async def save_failure(self, reason: str) -> None:
@@ -79,7 +79,7 @@ class Journal:
 
         A run that was cut off leaves a lease that has ended, as one that died does: calls may be under way.
         """
-        now = self.tasks.clock()
+        now = self.task_store.clock()
         await self._write(held=cut_off, lease_end=now if cut_off else now + resume_in_seconds)
         await self.queue.send(
             Continuation(self.record.owner, self.record.task.id, self.record.version, now), resume_in_seconds
@@ -91,13 +91,13 @@ class Journal:
         await self._write(events, task=task, held=not over, lease_end=self._lease_end())
         return over
 
-    async def store_file(self, file: File) -> FileRecord:
-        return await asyncio.to_thread(self.files.save_file, file)
+    async def save_file(self, file: File) -> FileRecord:
+        return await asyncio.to_thread(self.workspace.save_file, file)
 
     async def is_superseded(self) -> bool:
         """Whether somebody else wrote to the task since. One cheap read."""
         async with self._lock:
-            seen = await self.tasks.read_if_unchanged(self.record)
+            seen = await self.task_store.read_if_unchanged(self.record)
             self.record = seen or self.record
             return seen is None
 
@@ -144,16 +144,16 @@ class Journal:
     async def _commit(self, events: Iterable[StreamResponse], changes: dict[str, Any]) -> None:
         async with self._lock:
             turns, self._pending_turns = self._pending_turns, []
-            self.record = await self.tasks.save(
-                self.record, turns=turns, events=events, files=self.files.records, **changes
+            self.record = await self.task_store.save(
+                self.record, turns=turns, events=events, files=self.workspace.records, **changes
             )
 
     async def _renew_lease(self) -> None:
         async with self._lock:
-            self.record = await self.tasks.renew_lease(self.record, self._lease_end())
+            self.record = await self.task_store.renew_lease(self.record, self._lease_end())
 
     def _lease_end(self) -> float:
-        return self.tasks.clock() + self.lease.duration()
+        return self.task_store.clock() + self.lease.duration()
 
 
 async def _finish_write(write: Coroutine[Any, Any, None]) -> None:

@@ -9,7 +9,7 @@ from agentfn.errors import AgentfnError
 from agentfn.loop import AgentLoop, LoopEvent, LoopFinished, LoopResult, NestedLoops, Notice, Progress
 from agentfn.loop.transcript import order_turns, total_usage, turns_of_loop, turns_since_user
 from agentfn.models import Model, Turn
-from agentfn.runs.journal import Journal
+from agentfn.runs.run import Run
 from agentfn.runs.skill_router import ROUTER_LOOP, choose_skill, needs_routing, routed_skill
 from agentfn.telemetry import logger
 from agentfn.tools import FileInfo, TaskSuspended
@@ -21,15 +21,13 @@ class LoopTaskContext:
     `loop` is the agent's own as declared, `parallel` how many inner ones may play at once.
     """
 
-    def __init__(
-        self, journal: Journal, turns: list[Turn], loop: AgentLoop, max_parallel: int, interrupted: bool
-    ) -> None:
-        self._journal = journal
-        self._turns = turns
-        self._interrupted = interrupted
-        spending = dataclasses.replace(loop, count_usage=lambda _: total_usage(self._turns))
-        self._nested = NestedLoops(spending, turns, self._record_event, max_parallel, interrupted)
-        self._loop = dataclasses.replace(spending, run_nested=self._nested.run)
+    def __init__(self, run: Run, loop: AgentLoop, max_parallel: int) -> None:
+        self._journal = run.journal
+        self._turns = run.turns
+        self._interrupted = run.interrupted
+        loop = dataclasses.replace(loop, count_usage=lambda _: total_usage(self._turns))
+        self._nested = NestedLoops(loop, self._turns, self._record_event, max_parallel, run.interrupted)
+        self._loop = dataclasses.replace(loop, run_nested=self._nested.run)
 
     @property
     def id(self) -> str:
@@ -46,7 +44,7 @@ class LoopTaskContext:
 
     @property
     def files(self) -> tuple[FileInfo, ...]:
-        return self._journal.files.files
+        return self._journal.workspace.files
 
     async def run_stream(
         self, *, instructions: str | None = None, tools: Iterable[str] | None = None
@@ -67,7 +65,7 @@ class LoopTaskContext:
         return Progress(0, text)
 
     def completed(self, text: str, files: Iterable[str] | None = None) -> LoopEvent:
-        produced = self._journal.files.produced
+        produced = self._journal.workspace.produced
         wanted = None if files is None else set(files)
         chosen = tuple(info for info in produced if wanted is None or info.name in wanted)
         if missing := (wanted or set()) - {info.name for info in produced}:
