@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from agentfn import Agent, Context, File, InputFile, Output, tool
 from agentfn.models import Model
 from agentfn.testing import Stage
+from skipped_time import skipped_time
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 
@@ -102,6 +103,13 @@ def agent(ledger: SideEffects) -> Agent:
         instructions="You are a clerk.",
         tools=[look_up, now, book, explode, sleep, count_bytes, draw, recite],
     )
+
+
+@pytest.fixture
+def no_waiting() -> Iterator[None]:
+    """Time passes only while everything waits, and then at once; see skipped_time."""
+    with skipped_time():
+        yield
 
 
 StageMaker = Callable[..., Stage]

@@ -8,6 +8,11 @@ from typing import Protocol
 Clock = Callable[[], float]
 
 
+def monotonic() -> float:
+    """`time.monotonic`, as it is when it is called: a test may replace it."""
+    return time.monotonic()
+
+
 class LambdaContext(Protocol):
     """What agentfn uses of the context object that Lambda passes to a handler.
 
@@ -24,10 +29,10 @@ class Deadline:
     """A moment, in seconds of `clock`, after which nothing of this run may still be waited for."""
 
     at: float
-    clock: Clock = time.monotonic
+    clock: Clock = monotonic
 
     @classmethod
-    def after(cls, seconds: float, clock: Clock = time.monotonic) -> "Deadline":
+    def after(cls, seconds: float, clock: Clock = monotonic) -> "Deadline":
         return cls(clock() + seconds, clock)
 
     @classmethod
@@ -37,7 +42,7 @@ class Deadline:
         *,
         reserve_seconds: float,
         max_seconds: float | None = None,
-        clock: Clock = time.monotonic,
+        clock: Clock = monotonic,
     ) -> "Deadline":
         """The deadline of a Lambda invocation.
 

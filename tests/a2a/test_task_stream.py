@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from agentfn import Agent, Context, File, Output, tool
+from agentfn.models import ModelRequest
 from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rest_event, rpc_event
 from agentfn.testing.stage import auth_headers
 
@@ -136,11 +137,12 @@ def test_a_stream_ends_where_the_task_waits(stage_of: Callable[..., Stage]) -> N
     assert again.results[-1]["result"]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_stream_ends_before_the_deadline_and_another_one_goes_on_where_it_ended(
     stage_of: Callable[..., Stage],
 ) -> None:
-    stage = stage_of(calls("draw"), pause(4), "There.", reserve_seconds=0.5)
-    reader = send(stage, seconds=3)
+    stage = stage_of(calls("draw"), pause(60), "There.", reserve_seconds=0.5)
+    reader = send(stage, seconds=20)
     assert "statusUpdate" in reader.results[-1]["result"] or reader.kinds == ["task"]
     task = reader.results[0]["result"]["task"]
     stage.drain_queue()
@@ -151,10 +153,16 @@ def test_a_stream_ends_before_the_deadline_and_another_one_goes_on_where_it_ende
 
 def test_another_process_tells_what_this_one_does(stage_of: Callable[..., Stage]) -> None:
     """Without a gap and without a repeat: the snapshot, and the events after it."""
-    stage = stage_of(calls("draw"), pause(1.5), "There.")
+    reader = Reader()
+
+    async def heard(_: ModelRequest) -> str:
+        while not reader.parts:
+            await asyncio.sleep(0.01)
+        return "There."
+
+    stage = stage_of(calls("draw"), heard)
     task = stage.send("Draw!", wait=False)
     other = stage.new_environment()
-    reader = Reader()
     event = rpc_event("SubscribeToTask", {"id": task["id"]}, auth_headers("alice"))
     listening = threading.Thread(target=other.stream, args=(event, LocalLambdaContext(30), reader))
     listening.start()

@@ -21,7 +21,7 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-def ward(model: ScriptedModel) -> Iterator[CrashableStage]:
+def ward(model: ScriptedModel, no_waiting: None) -> Iterator[CrashableStage]:
     agent = Agent(name="clerk", description="A clerk for tests.")
     with Stage(agent, model, request_seconds=1.2, reserve_seconds=0.5) as stage:
         yield CrashableStage(stage)

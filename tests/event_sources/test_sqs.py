@@ -1,10 +1,14 @@
 """The queue's door: late, twice, or for nothing."""
 
+import asyncio
 import json
 import time
 from typing import Any
 
+import pytest
+
 from agentfn.bootstrap import aws_client
+from agentfn.models import ModelRequest, ToolCall
 from agentfn.testing import LocalLambdaContext, ScriptedModel, calls, pause, queue_event
 from conftest import SideEffects, status_text, task_state
 
@@ -92,25 +96,31 @@ def test_a_message_that_meets_a_lease_waits_until_it_ends(play: Any) -> None:
 def test_a_run_hides_its_message_only_as_long_as_its_lease(play: Any) -> None:
     stage = play(ScriptedModel("Done."))
     stage.send("Hi!", wait=False)
-    stage.pump()
+    stage.drain_queue()
     assert stage.calls["ChangeMessageVisibility"] == 1
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_task_that_keeps_getting_nowhere_ends_and_says_why(play: Any) -> None:
     model = ScriptedModel(pause(60), "Never said.")
     stage = play(model, reserve_seconds=0.5, max_idle_runs=2)
     task = stage.send("Hi!", wait=False)
-    stage.pump(seconds=2.2)
+    stage.drain_queue(seconds=20)
     ended = stage.get(task["id"])
     assert task_state(ended) == "failed"
     assert "2 runs in a row ended without finishing a step" in status_text(ended)
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_task_has_no_more_runs_than_allowed(play: Any) -> None:
-    model = ScriptedModel.from_function(lambda prompt: calls("sleep", seconds=0.9))
+    async def slow(request: ModelRequest) -> ToolCall:
+        await asyncio.sleep(9)
+        return calls("look_up", city=f"City {len(request.turns)}")
+
+    model = ScriptedModel.from_function(slow)
     stage = play(model, reserve_seconds=0.5, max_runs=3, max_repeats=50)
     task = stage.send("Hi!", wait=False)
-    stage.pump(seconds=3.0)
+    stage.drain_queue(seconds=20)
     ended = stage.get(task["id"])
     assert task_state(ended) == "failed"
     assert "stopped after 3 runs" in status_text(ended)

@@ -123,6 +123,7 @@ def test_a_report_goes_through_all_of_the_packet_and_is_handed_over(stage: Stage
     assert "not a language model" in status_text(task)
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_summary_that_needs_several_runs_reads_no_part_twice(app: ModuleType) -> None:
     demo = app.agent.models["demo"]()
     begun: Counter[str] = Counter()
@@ -139,7 +140,7 @@ def test_a_summary_that_needs_several_runs_reads_no_part_twice(app: ModuleType) 
         return reply
 
     with Stage(app.agent, ScriptedModel.from_function(answer), reserve_seconds=0.5) as stage:
-        task = stage.send("Please sum up all of this.", files=packet(), seconds=10)
+        task = stage.send("Please sum up all of this.", files=packet(), seconds=28)
         assert task_state(task) == "working"
         first = dict(begun)
         held.clear()

@@ -105,6 +105,7 @@ def test_each_phase_has_its_own_prompt_and_tools_and_the_task_one_result() -> No
     assert len(set(KEYS)) == 3  # the calls of two loops have the same id, and are not the same call
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_phase_that_is_finished_is_not_run_again_and_one_that_is_not_goes_on() -> None:
     asked: list[str] = []
     slow = [True]
@@ -120,7 +121,7 @@ def test_a_phase_that_is_finished_is_not_run_again_and_one_that_is_not_goes_on()
         verify=[verify],
     )
     with Stage(Planner(), model, reserve_seconds=0.5) as stage:
-        task = stage.send("Go!", seconds=4.5)
+        task = stage.send("Go!", seconds=20)
         assert state_of(task) == "working"
         slow.append(False)
         stage.drain_queue()
@@ -130,6 +131,7 @@ def test_a_phase_that_is_finished_is_not_run_again_and_one_that_is_not_goes_on()
     assert Counter(asked) == {"plan Go!": 2, "do a": 2, "do b": 2, "verify ok ok": 2}
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_loops_that_play_side_by_side_go_on_side_by_side_in_another_run() -> None:
     """One is done, one is in the middle, one has not begun."""
     asked: list[str] = []
@@ -144,7 +146,7 @@ def test_loops_that_play_side_by_side_go_on_side_by_side_in_another_run() -> Non
 
     model = by_phase(asked, plan=["a b c"], do=[part, "ok"], verify=["All is well."])
     with Stage(Planner(), model, max_parallel_loops=2, reserve_seconds=0.5) as stage:
-        task = stage.send("Go!", seconds=4.5)
+        task = stage.send("Go!", seconds=20)
         assert (state_of(task), dict(DONE)) == ("working", {"write a": 1})
         held.clear()
         stage.drain_queue()
@@ -226,6 +228,7 @@ async def gather_up(parts: list[str], context: Context) -> str:
     ).text
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_tool_that_asks_the_model_is_called_again_in_another_run_and_asks_nothing_twice() -> None:
     asked: list[str] = []
     held = {"b": 30.0}
@@ -241,7 +244,7 @@ def test_a_tool_that_asks_the_model_is_called_again_in_another_run_and_asks_noth
         join=[lambda prompt: prompt.turns[0].text.replace(" ", "+")],
     )
     with Stage(Agent(name="mapper", description="Maps.", tools=[gather_up], instructions="It maps."), model) as stage:
-        task = stage.send("Go!", seconds=5.0)
+        task = stage.send("Go!", seconds=20)
         assert state_of(task) == "working"
         held.clear()
         stage.drain_queue()

@@ -85,13 +85,14 @@ def test_a_stream_that_ends_without_a_reply_is_asked_for_again(player: Any) -> N
     assert events[-1].result.text == replayed(events) == "It rains."
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_stream_that_stops_is_given_up_when_its_time_is_over(player: Any) -> None:
     class Silent(ScriptedModel):
         async def stream(self, prompt: ModelRequest) -> Any:
             yield "It "
             await asyncio.sleep(60)
 
-    result = player.run(Silent(), stream=True, seconds=1.5)
+    result = player.run(Silent(), stream=True, seconds=20)
     assert (result.status, result.finish_reason) == ("suspended", "out_of_time")
 
 

@@ -65,12 +65,13 @@ def test_a_pause_that_does_not_fit_is_left_to_the_next_run(player: Any) -> None:
     assert 40 <= result.resume_in <= 40.5
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_run_that_has_no_time_left_still_says_when_the_provider_wants_to_be_asked(player: Any) -> None:
     async def late(prompt: ModelRequest) -> Any:
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(19.2)
         raise ModelUnavailable("limit", 40)
 
-    result = player.run(ScriptedModel(late), seconds=1.2)
+    result = player.run(ScriptedModel(late), seconds=20)
     assert (result.status, result.resume_in) == ("suspended", 40)
 
 
@@ -87,15 +88,17 @@ def test_a_question_that_there_is_no_time_for_is_not_asked(player: Any) -> None:
     assert result.transcript == (HELLO,)
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_model_gets_no_more_time_than_is_left(player: Any) -> None:
     started = time.monotonic()
     model = ScriptedModel(pause(30), "Never said.")
-    result = player.run(model, seconds=1.1)
+    result = player.run(model, seconds=20)
     assert result.status == "suspended"
-    assert time.monotonic() - started < 1.6
-    assert 1.0 <= model.requests[0].timeout <= 1.1
+    assert time.monotonic() - started < 20.5
+    assert 19 <= model.requests[0].timeout <= 20
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_door_that_keeps_no_time_is_kept_to_it(player: Any) -> None:
     class Slow:
         name = "slow"
@@ -105,10 +108,11 @@ def test_a_door_that_keeps_no_time_is_kept_to_it(player: Any) -> None:
             return ModelResponse("Never said.")
 
     started = time.monotonic()
-    assert player.run(Slow(), seconds=1.1).status == "suspended"
-    assert time.monotonic() - started < 2
+    assert player.run(Slow(), seconds=20).status == "suspended"
+    assert time.monotonic() - started < 21
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_call_is_not_started_in_the_last_moments(player: Any, shop: Any) -> None:
     turns = (
         HELLO,
@@ -130,12 +134,13 @@ def slow_tool(idempotent: bool) -> Any:
     return slow
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_call_that_the_end_of_the_run_cuts_off_is_made_again_only_if_that_does_no_harm(player: Any) -> None:
     model = ScriptedModel(calls("slow"))
-    result = player.run(model, seconds=1.5, tools=ToolRegistry([slow_tool(True)]))
+    result = player.run(model, seconds=20, tools=ToolRegistry([slow_tool(True)]))
     assert (result.status, tool_results(result)) == ("suspended", [])
     model = ScriptedModel(calls("slow"))
-    result = player.run(model, seconds=3.3, tools=ToolRegistry([slow_tool(False)]))
+    result = player.run(model, seconds=20, tools=ToolRegistry([slow_tool(False)]))
     assert result.status == "suspended"
     assert json.loads(tool_results(result)[0])["error_type"] == "outcome_unknown"
 

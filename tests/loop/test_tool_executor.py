@@ -26,6 +26,7 @@ def naps(**seconds: float) -> tuple[ToolCall, ...]:
     return tuple(calls("nap", seconds=length, name=name) for name, length in seconds.items())
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_calls_run_side_by_side_and_their_results_go_back_in_the_order_of_the_calls(player: Any, shop: Any) -> None:
     started = time.monotonic()
     result = player.run(ScriptedModel(naps(slow=0.3, middle=0.2, quick=0.0), "Done."))
@@ -34,11 +35,13 @@ def test_calls_run_side_by_side_and_their_results_go_back_in_the_order_of_the_ca
     assert tool_results(result) == ["slept slow", "slept middle", "slept quick"]
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_results_that_come_together_are_saved_together(player: Any) -> None:
     events = player.play(ScriptedModel(naps(a=0.0, b=0.03, late=0.5), "Done."))
     assert batches(events) == [["a", "b"], ["late"]]
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_result_is_not_held_back_by_a_tool_that_chatters(player: Any) -> None:
     chatter = calls("nap", seconds=0.6, name="chatter", chatty=True)
     events = player.play(ScriptedModel((*naps(quick=0.0), chatter), "Done."))
@@ -54,6 +57,7 @@ def test_no_more_calls_of_a_turn_run_at_once_than_allowed(player: Any, shop: Any
     assert tool_results(result) == [f"slept {n}" for n in range(12)]
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_call_that_finds_no_free_worker_is_told_to_come_back(player: Any) -> None:
     result = player.run(
         ScriptedModel(naps(a=0.4, b=0.0), "Done."), slots=ConcurrencyLimiter(1), limits={"wait_seconds": 0.1}

@@ -75,7 +75,7 @@ def point() -> dict[str, str]:
 @tool(idempotent=True, seconds=1)
 def sleep() -> str:
     """Sleeps, and cannot be woken."""
-    time.sleep(3)
+    time.sleep(20)
     return "awake"
 
 

@@ -170,11 +170,12 @@ def test_who_is_answered_at_once_does_not_wait_for_the_router(staged: Staging) -
     assert (skills_of(model), len(router.requests)) == (["sums"], 1)
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_run_without_the_time_for_it_leaves_it_to_the_next(staged: Staging) -> None:
     """A default that was only chosen for want of time would be a poor one."""
     model, router = ScriptedModel("Added."), ScriptedModel(pause(30), "sums")
     stage = staged(model, router)
-    task = stage.send("Sales?", seconds=4)
+    task = stage.send("Sales?", seconds=20)
     assert (task_state(task), model.requests) == ("working", [])
     router._script[0] = pause(0)
     stage.drain_queue()

@@ -44,9 +44,10 @@ def test_a_task_that_waits_and_one_that_fails_come_back_as_such() -> None:
     assert "the script of scripted is over" in failed.text
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_task_that_needs_several_runs_is_played_to_its_end() -> None:
-    model = ScriptedModel(pause(3), "At last.")
-    assert invoke(AGENT, "Hi", model=model, request_seconds=2.5, reserve_seconds=1).text == "At last."
+    model = ScriptedModel(pause(30), "At last.")
+    assert invoke(AGENT, "Hi", model=model, request_seconds=20, reserve_seconds=1).text == "At last."
 
 
 def test_without_a_model_the_agent_s_own_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

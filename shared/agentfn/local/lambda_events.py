@@ -21,7 +21,7 @@ class LocalLambdaContext:
     memory_limit_in_mb: int = 1024
     invoked_function_arn: str = "arn:aws:lambda:eu-central-1:123456789012:function:agent"
     aws_request_id: str = field(default_factory=lambda: str(uuid4()))
-    _started: float = field(default_factory=time.monotonic)
+    _started: float = field(default_factory=lambda: time.monotonic())
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, int((self.seconds - (time.monotonic() - self._started)) * 1000))

@@ -1,12 +1,14 @@
 """Webhooks: told of every event of a task, in order, however often that takes."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from agentfn.testing import LocalLambdaContext, RpcError, calls, pause, rpc_event
+from agentfn.models import ModelRequest
+from agentfn.testing import LocalLambdaContext, RpcError, calls, rpc_event
 from agentfn.testing.stage import auth_headers
 from support.webhook_subscriber import Subscriber, deliver, send, stage
 
@@ -42,13 +44,23 @@ def test_who_subscribes_later_is_told_of_what_comes_then(subscriber: Subscriber)
 
 
 def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: Subscriber) -> None:
-    with stage(pause(3), "There.") as played:
+    begun, subscribed = threading.Event(), threading.Event()
+
+    async def answer(_: ModelRequest) -> str:
+        begun.set()
+        while not subscribed.is_set():
+            await asyncio.sleep(0.01)
+        return "There."
+
+    with stage(answer) as played:
         task = played.send("Draw!", wait=False)
         working = threading.Thread(target=played.drain_queue)
         working.start()
+        begun.wait(60)
         other = played.new_environment()
         params = {"taskId": task["id"], "url": subscriber.url}
         other(rpc_event("CreateTaskPushNotificationConfig", params, auth_headers("alice")), LocalLambdaContext(30))
+        subscribed.set()
         working.join()
         deliver(played)
     assert subscriber.states[-1] == "COMPLETED"
