@@ -86,7 +86,7 @@ def test_an_unknown_token_makes_the_secret_be_read_no_more_than_every_half_minut
 def test_a_broken_secret_lets_nobody_in() -> None:
     for text in ("", "no json", "[]", "{}", '{"ann": 7}', '{"ann": "short"}'):
         vault = Vault(text)
-        with pytest.raises(ConfigurationError, match=r"^the secret in AGENTFN_TOKENS_SECRET ") as caught:
+        with pytest.raises(ConfigurationError, match=r"^AGENTFN_TOKENS_SECRET: the secret ") as caught:
             vault.who(f"Bearer {ANN}")
         assert not text or text not in str(caught.value) or text in ("{}", "[]")
 
@@ -105,7 +105,7 @@ def test_no_header_breaks_it(header: str) -> None:
 
 
 def test_nobody_can_be_given_the_name_of_everyone() -> None:
-    with pytest.raises(ConfigurationError, match="caller 1 has the name that everyone has"):
+    with pytest.raises(ConfigurationError, match="names caller 1 'anyone', which is reserved"):
         Vault(tokens(anyone=ANN)).who(f"Bearer {ANN}")
 
 
@@ -117,5 +117,5 @@ def test_tokens_are_never_in_the_log(caplog: pytest.LogCaptureFixture, capsys: p
     assert vault.who(f"Bearer {ANN}") == "ann"
     assert vault.who(f"Bearer {BOB}") is None
     told = caplog.text + capsys.readouterr().out
-    assert "could not be read again" in told
+    assert "could not refresh the callers' tokens" in told
     assert not [secret for secret in (ANN, BOB, "short") if secret in told]

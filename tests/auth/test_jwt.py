@@ -225,7 +225,7 @@ def test_a_document_of_another_issuer_says_nothing_of_this_one_s_keys(discovery:
 def test_a_set_without_usable_keys_lets_nobody_in(keys: Any) -> None:
     provider = Provider()
     provider.keys = keys
-    with pytest.raises(ConfigurationError, match="holds no key for RS256, ES256, EdDSA"):
+    with pytest.raises(ConfigurationError, match="has no key for RS256, ES256, EdDSA"):
         provider.who(token())
 
 
@@ -282,7 +282,7 @@ def test_without_its_packages_the_start_names_the_extra(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("url", ["http://127.0.0.1/keys", "file:///etc/passwd", "ftp://id.example.com/keys", "keys"])
 def test_keys_are_fetched_with_https_only(url: str) -> None:
     fetch: Callable[[str], bytes] = fetch_https
-    with pytest.raises(ValueError, match="is not an https address"):
+    with pytest.raises(ValueError, match="is not an https URL"):
         fetch(url)
 
 

@@ -26,7 +26,7 @@ def test_callers_tokens_come_from_the_secret_and_are_read_once(play: Any) -> Non
     stage = play(ScriptedModel(), tokens="", auth="bearer", tokens_secret="to be made")
     arn = make_secret(json.dumps({"carol": "carols-token-0123456789"}))
     stage._settings["AGENTFN_TOKENS_SECRET"] = arn
-    stage.handler = stage.new_process()
+    stage.handler = stage.new_environment()
     reads = []
     aws_client("secretsmanager").meta.events.register("before-call", lambda **_: reads.append(1))
     assert [status(stage, "carols-token-0123456789") for _ in range(3)] == [200] * 3
@@ -49,5 +49,5 @@ def test_the_model_s_key_comes_from_the_secret_when_it_is_first_needed(play: Any
 def test_a_secret_that_holds_no_tokens_lets_nobody_in(play: Any, text: str) -> None:
     stage = play(ScriptedModel(), tokens="", tokens_secret="to be made")
     stage._settings["AGENTFN_TOKENS_SECRET"] = make_secret(text or " ")
-    stage.handler = stage.new_process()
+    stage.handler = stage.new_environment()
     assert status(stage, "short") == 503

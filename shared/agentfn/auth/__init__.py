@@ -1,1 +1,1 @@
-"""auth."""
+"""Authentication of callers: one authenticator for each value of AGENTFN_AUTH."""

@@ -1,4 +1,4 @@
-"""How callers are told apart: what every way of doing it has in common, and the way that does not."""
+"""The interface of authenticators, and the authenticator for agents that everyone may call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ EMPTY_CONTEXT: Mapping[str, Any] = {}
 
 @dataclass(frozen=True)
 class AuthScheme:
-    """How callers prove who they are, for the card and for those who did not.
+    """How callers authenticate, for the agent card and for answers with status 401.
 
-    `challenge` is the value of WWW-Authenticate, `advice` what a person is told. `discovery` is the address of an
-    OpenID Connect provider's document, and `scopes` are what a token must carry.
+    `challenge` is the value of WWW-Authenticate, `instructions` a sentence for people. `discovery_url` is the URL of an
+    OpenID Connect provider's discovery document. A token must have all `scopes`.
     """
 
     name: str
@@ -27,7 +27,7 @@ class AuthScheme:
 
 
 class AuthenticationError(AgentfnError):
-    """A proof that does not hold, with the HTTP `status` and the value of WWW-Authenticate that say so."""
+    """Credentials are invalid. Carries the HTTP `status` and the value of WWW-Authenticate to answer with."""
 
     def __init__(self, text: str, challenge: str, status: int = 401) -> None:
         super().__init__(text)
@@ -36,7 +36,7 @@ class AuthenticationError(AgentfnError):
 
 
 class Authenticator(Protocol):
-    """Who comes in. Identities are those that API Gateway, or a check of our own, established."""
+    """Finds out who sent a request."""
 
     @property
     def scheme(self) -> AuthScheme: ...
@@ -44,15 +44,16 @@ class Authenticator(Protocol):
     async def authenticate(
         self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
     ) -> Principal | None:
-        """The caller; None for one who gives no proof, or none that is known. Names of headers are in lower case;
-        `context` is the event's `requestContext`, which API Gateway writes and no client can.
+        """Returns the caller, or None if the request has no credentials or unknown ones.
 
-        Raises Refused where more can be said of the proof; other errors where callers cannot be checked.
+        Header names are in lower case. `request_context` is the event's `requestContext`: API Gateway writes it, and
+        clients cannot. Raises AuthenticationError for invalid credentials if the reason can be told, and other
+        AgentfnErrors if callers cannot be checked at all.
         """
 
 
 class AnonymousAuthenticator:
-    """AGENTFN_AUTH=none."""
+    """AGENTFN_AUTH=none: everyone may call, as the same principal."""
 
     scheme = AuthScheme("none")
 
@@ -63,6 +64,6 @@ class AnonymousAuthenticator:
 
 
 def bearer_token(headers: Mapping[str, str]) -> str | None:
-    """What comes after `Bearer` in the header Authorization."""
+    """Returns the bearer token of the Authorization header, or None."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None

@@ -1,4 +1,4 @@
-"""AGENTFN_AUTH=iam: requests signed with AWS credentials. API Gateway checks the signature, and says whose it is."""
+"""AGENTFN_AUTH=iam: callers sign requests with AWS credentials. API Gateway verifies the signature."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,8 +14,10 @@ INSTRUCTIONS = (
 
 
 class IamAuthenticator:
-    """Owners are users and roles. With `sessions`, each session name of a role is an owner of its own: whoever may
-    assume a role may choose that name, unless its trust policy fixes it.
+    """Reads the caller's ARN from the event. Each IAM user and each IAM role is one principal.
+
+    With `include_sessions`, each session name of a role is a principal of its own. Anyone who may assume the role can
+    choose the session name, unless the role's trust policy restricts it.
     """
 
     scheme = AuthScheme("iam", f"AWS4-HMAC-SHA256 {REALM}", INSTRUCTIONS)
@@ -26,18 +28,19 @@ class IamAuthenticator:
     async def authenticate(
         self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
     ) -> Principal | None:
-        """The caller whose ARN the gateway established; None where it established none. Headers do not count."""
+        """Returns the caller whose signature API Gateway verified, or None. Headers are ignored."""
         arn = _verified_arn(request_context)
         if arn is None:
-            logger.warning("a request without a verified ARN: does the API use the authorizer AWS_IAM?")
+            logger.warning("the event has no verified ARN; check that the API uses the authorizer AWS_IAM")
             return None
         identity = arn if self._include_sessions else _strip_session(arn)
         return Principal(principal_id(identity, prefix=identity.split("/", 1)[-1]))
 
 
 def _verified_arn(context: Mapping[str, Any]) -> str | None:
-    """`requestContext.authorizer.iam.userArn` of payload 2.0 (HTTP APIs, function URLs), which alone has `http`; else
-    `requestContext.identity.userArn`. What the other payload calls so may be anything.
+    """Returns `authorizer.iam.userArn` of payload 2.0 (HTTP APIs, function URLs), else `identity.userArn`.
+
+    Only payload 2.0 has `http`. The other payload's field must not be read: a client may be able to set it.
     """
     path = ("authorizer", "iam", "userArn") if "http" in context else ("identity", "userArn")
     found: Any = context
@@ -47,8 +50,9 @@ def _verified_arn(context: Mapping[str, Any]) -> str | None:
 
 
 def _strip_session(arn: str) -> str:
-    """`arn:aws:sts::1:assumed-role/Role/session` -> the same without the session. A role's name has no slash here: its
-    path is not part of this ARN.
+    """Removes the session from `arn:aws:sts::1:assumed-role/Role/session`.
+
+    The role's name has no slash here: this kind of ARN leaves the role's path out.
     """
     service, _, resource = arn.partition(":assumed-role/")
     return f"{service}:assumed-role/{resource.split('/', 1)[0]}" if resource else arn

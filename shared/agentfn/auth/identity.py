@@ -1,4 +1,4 @@
-"""Who calls. His name owns what he creates, and is part of every key."""
+"""The caller's identity. Its id is part of the key of everything that the caller creates."""
 
 import base64
 import hashlib
@@ -9,19 +9,22 @@ from typing import Any
 
 from a2a.auth.user import User
 
-PRINCIPAL_ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # it is a part of keys: no # and no /
+PRINCIPAL_ID_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # keys are made of it: no # and no /
 ANONYMOUS_ID = "anyone"
 TOKEN_PATTERN = re.compile(r"[!-~]{16,}")
 
-_DIGEST_BYTES = 25  # bytes: 200 bits, 40 characters of base32 without padding
-_MAX_PREFIX_CHARS = 23  # characters that are left to be read by people: 64, less the digest and its hyphen
+_DIGEST_BYTES = 25  # 200 bits, 40 characters of base32 without padding
+_MAX_PREFIX_CHARS = 23  # 64, less the digest and its hyphen
 _DIGEST_PATTERN = re.compile(r".*-[a-z2-7]{40}", re.DOTALL)
 _UNSAFE_CHARS = re.compile(r"[^A-Za-z0-9._@-]+")
 
 
 @dataclass(frozen=True)
 class Principal(User):
-    """In open mode all callers are one, and nobody is authenticated. A later invocation knows him by his name alone."""
+    """A caller. With AGENTFN_AUTH=none all callers are one principal, which is not authenticated.
+
+    Only the id is stored: it is all that later invocations know of the caller.
+    """
 
     id: str
 
@@ -35,10 +38,11 @@ class Principal(User):
 
 
 def principal_id(identity: str, prefix: str = "") -> str:
-    """The name for keys of whoever is known elsewhere as `identity`: any text, such as an ARN or a token's subject.
+    """Returns an id that is safe in keys for any `identity`, such as an ARN or a token's subject.
 
-    Two identities never get one name. One that is fit for keys stays as it is; any other becomes a digest, after a
-    `start` that says something to people. So does one that looks like such a digest, or like everyone in open mode.
+    Two identities never get the same id. An identity that is safe in keys is its own id. Any other becomes a digest
+    after a readable prefix: `prefix`, or the beginning of the identity. So does an identity that looks like such a
+    digest, or like the anonymous principal's id.
     """
     if (
         PRINCIPAL_ID_PATTERN.fullmatch(identity)
@@ -52,9 +56,9 @@ def principal_id(identity: str, prefix: str = "") -> str:
 
 
 def parse_tokens(text: str) -> dict[str, str]:
-    """Token -> name of its caller, from a JSON object of name -> token, or list of tokens while they are rotated.
+    """Parses a JSON object of caller id -> token, or list of tokens (for rotation), into token -> caller id.
 
-    Raises ValueError. It quotes neither names nor tokens: they may have been swapped.
+    Raises ValueError. Its text quotes neither ids nor tokens: an operator may have swapped them.
     """
     try:
         callers: Any = json.loads(text)
@@ -62,19 +66,21 @@ def parse_tokens(text: str) -> dict[str, str]:
         callers = None
     if not isinstance(callers, dict) or not callers:
         raise ValueError('must be a JSON object of caller name -> token, as {"default": "…"}')
-    owners: dict[str, str] = {}
-    for number, (name, given) in enumerate(callers.items(), 1):
+    ids_by_token: dict[str, str] = {}
+    for number, (name, value) in enumerate(callers.items(), 1):
         if not PRINCIPAL_ID_PATTERN.fullmatch(name):
             raise ValueError(
-                f"the name of caller {number} must be at most 64 letters, digits, and . _ @ - between them"
+                f"has an invalid name for caller {number}: up to 64 letters, digits, and . _ @ - are allowed, "
+                "and a letter or digit comes first"
             )
         if name == ANONYMOUS_ID:
-            raise ValueError(f"caller {number} has the name that everyone has where callers are not told apart")
-        for token in given if isinstance(given, list) and given else [given]:
+            raise ValueError(f"names caller {number} {ANONYMOUS_ID!r}, which is reserved for AGENTFN_AUTH=none")
+        for token in value if isinstance(value, list) and value else [value]:
             if not isinstance(token, str) or not TOKEN_PATTERN.fullmatch(token):
                 raise ValueError(
-                    f"the token of caller {number} must be a text of at least 16 characters, none of them blank"
+                    f"has an invalid token for caller {number}: at least 16 printable ASCII characters without blanks "
+                    "are needed"
                 )
-            if owners.setdefault(token, name) != name:
-                raise ValueError("two callers have the same token")
-    return owners
+            if ids_by_token.setdefault(token, name) != name:
+                raise ValueError("gives two callers the same token")
+    return ids_by_token

@@ -1,4 +1,4 @@
-"""AGENTFN_AUTH=jwt: tokens of an OpenID Connect provider. Who signed them, and for whom, is checked here."""
+"""AGENTFN_AUTH=jwt: callers send JSON Web Tokens that an OpenID Connect provider issued."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from agentfn.auth.jwks import ALGORITHMS, JwksClient
 from agentfn.errors import ConfigurationError
 from agentfn.telemetry import logger
 
-LEEWAY_SECONDS = 60.0  # seconds that the issuer's clock and this one may differ
+LEEWAY_SECONDS = 60.0  # allowed difference between the issuer's clock and this one
 MISSING_PACKAGES = (
     "AGENTFN_AUTH is jwt, which needs the packages of agentfn's extra `jwt` (pyjwt and cryptography): add them to the "
     "agent's requirements.txt, or `pip install 'agentfn[jwt]'`"
@@ -21,7 +21,7 @@ INSTRUCTIONS = "This agent needs a token of {issuer} for {audience}: send it as 
 
 @dataclass(frozen=True)
 class JwtRequirements:
-    """What a token must say. `claim` names the claim whose text is the owner; all `scopes` must be there."""
+    """The claims that a token must have. `claim` names the claim that identifies the caller; all `scopes` are needed."""
 
     issuer: str
     audience: str
@@ -30,21 +30,22 @@ class JwtRequirements:
 
 
 class JwtAuthenticator:
-    """Raises ConfigurationError where the packages of the extra `jwt` are not there. `discovery` is for the card: the
-    address of the issuer's discovery document, if it has one.
+    """Verifies tokens with the issuer's keys. `discovery_url` is for the agent card; empty if the issuer has none.
+
+    Raises ConfigurationError if the packages of the extra `jwt` are missing.
     """
 
     def __init__(self, requirements: JwtRequirements, jwks: JwksClient, discovery_url: str = "") -> None:
         _check_packages()
         self._requirements = requirements
         self._jwks = jwks
-        advice = INSTRUCTIONS.format(issuer=requirements.issuer, audience=requirements.audience)
-        self.scheme = AuthScheme("jwt", f"Bearer {REALM}", advice, discovery_url, requirements.scopes)
+        instructions = INSTRUCTIONS.format(issuer=requirements.issuer, audience=requirements.audience)
+        self.scheme = AuthScheme("jwt", f"Bearer {REALM}", instructions, discovery_url, requirements.scopes)
 
     async def authenticate(
         self, headers: Mapping[str, str], request_context: Mapping[str, Any] = EMPTY_CONTEXT
     ) -> Principal | None:
-        """The owner named in a token that holds; None without a token. Raises Refused for one that does not hold."""
+        """Returns the caller of a valid token; None without a token. Raises AuthenticationError for an invalid one."""
         token = bearer_token(headers)
         if token is None:
             return None
@@ -59,7 +60,7 @@ class JwtAuthenticator:
         return Principal(principal_id(identity))
 
     async def _verify(self, token: str) -> dict[str, Any]:
-        """What a token says that is signed with a key of the issuer's, and holds now, here."""
+        """Verifies a token and returns its claims."""
         import jwt
 
         algorithm, key_id = _read_header(token)
@@ -90,7 +91,7 @@ def _check_packages() -> None:
 
 
 def _read_header(token: str) -> tuple[str, str | None]:
-    """Algorithm and key id. The header is the sender's own word: it only chooses among what is allowed here."""
+    """Returns algorithm and key id. The header is not verified yet: it only selects among allowed algorithms."""
     import jwt
 
     try:
@@ -104,7 +105,7 @@ def _read_header(token: str) -> tuple[str, str | None]:
 
 
 def _describe_error(error: Exception) -> str:
-    """In words of our own: PyJWT's may quote the token, and they go into a header."""
+    """Describes PyJWT's error without its text, which may quote the token and would go into a header."""
     import jwt
 
     reasons = {
@@ -118,7 +119,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def _token_scopes(claims: Mapping[str, Any]) -> set[str]:
-    """`scope` of RFC 9068, or `scp` as Entra and Okta call it; a list, or a text with blanks between."""
+    """Reads `scope` (RFC 9068) or `scp` (Entra, Okta): a list, or a text separated by blanks."""
     given = claims.get("scope", claims.get("scp", ""))
     return {scope for part in (given if isinstance(given, list) else [given]) for scope in str(part).split()}
 
@@ -126,9 +127,9 @@ def _token_scopes(claims: Mapping[str, Any]) -> set[str]:
 def _authentication_error(
     reason: str, error: str = "invalid_token", status: int = 401, scope: str = ""
 ) -> AuthenticationError:
-    """As RFC 6750 has it. Nothing of the token is repeated."""
-    logger.info("a token is refused: %s", reason)
-    asked = f', scope="{scope}"' if scope else ""
+    """Creates an error with a challenge as in RFC 6750. It never quotes the token."""
+    logger.info("rejected a token: %s", reason)
+    required = f', scope="{scope}"' if scope else ""
     described = re.sub(r'[^ -~]|["\\]', "?", reason)
-    challenge = f'Bearer {REALM}, error="{error}", error_description="{described}"{asked}'
+    challenge = f'Bearer {REALM}, error="{error}", error_description="{described}"{required}'
     return AuthenticationError(f"The token is refused: {reason}.", challenge, status)

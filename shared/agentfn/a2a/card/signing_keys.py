@@ -1,6 +1,5 @@
-"""The agent's own private keys: what it signs with, and what others check its signatures with."""
+"""The agent's private keys: it signs its card and its notifications with them."""
 
-import asyncio
 import base64
 import hashlib
 import json
@@ -11,31 +10,28 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from agentfn.auth.refresh_cache import RefreshCache
 from agentfn.errors import ConfigurationError
-from agentfn.telemetry import logger
 
-MAX_AGE_SECONDS = 300.0
-MIN_RSA_BITS = 2048  # bits
+MIN_RSA_BITS = 2048
 PEM_PATTERN = re.compile(r"-----BEGIN ((?:[A-Z]+ )*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
 ACCEPTED_KEYS = (
-    "wanted are private keys in PEM, without a passphrase: EC on P-256, RSA of 2048 bits or more, or Ed25519"
+    "accepted are private keys in PEM without a passphrase: EC on P-256, RSA of 2048 bits or more, or Ed25519"
 )
 MISSING_PACKAGES = (
     "{variable} is set, which needs the packages of agentfn's extra `jwt` (pyjwt and cryptography): add them to the "
     "agent's requirements.txt, or `pip install 'agentfn[jwt]'`"
 )
-THUMBPRINT_MEMBERS = {
+THUMBPRINT_MEMBERS = {  # RFC 7638
     "ES256": ("crv", "kty", "x", "y"),
     "RS256": ("e", "kty", "n"),
     "EdDSA": ("crv", "kty", "x"),
-}  # RFC 7638
+}
 
 
 @dataclass(frozen=True)
 class SigningKey:
-    """`id` is the thumbprint of RFC 7638; `public` is the JSON Web Key that is published."""
+    """A private key. `id` is its thumbprint (RFC 7638), `public_jwk` the JSON Web Key that is published."""
 
     id: str
     algorithm: str
@@ -44,10 +40,10 @@ class SigningKey:
 
 
 class SigningKeys:
-    """The first key signs; all are published, so that signatures of the one before hold while keys are rotated.
+    """The keys of a secret. The first one signs; all are published, so that older signatures stay valid after rotation.
 
-    `read` gives their PEM text, one after the other; it may block. `variable` is the setting that an operator looks
-    at. Raises ConfigurationError where the packages of the extra `jwt` are not there.
+    `read_secret` returns the keys' PEM text and may block. `variable` names the setting in error texts. Raises
+    ConfigurationError if the packages of the extra `jwt` are missing.
     """
 
     def __init__(
@@ -57,38 +53,31 @@ class SigningKeys:
             raise ConfigurationError(MISSING_PACKAGES.format(variable=variable))
         self._read_secret = read_secret
         self._variable = variable
-        self._clock = clock
-        self._keys: tuple[SigningKey, ...] = ()
-        self._read_at = -MAX_AGE_SECONDS
+        self._keys = RefreshCache(self._read, "the signing keys", clock)
 
     def load(self) -> tuple[SigningKey, ...]:
-        """Reads them now. Raises ConfigurationError for a text that holds none, or one that is of no use."""
-        try:
-            self._keys = parse_keys(self._read_secret())
-        except ValueError as error:
-            raise ConfigurationError(f"{self._variable}: {error}") from None
-        self._read_at = self._clock()
-        return self._keys
+        """Reads the keys now. Blocks. Raises ConfigurationError if there is no key, or an unusable one."""
+        return self._keys.load()
 
     async def current(self) -> tuple[SigningKey, ...]:
-        """Keys that are known stay known when they cannot be read again; without any, the failure is raised."""
-        if self._clock() - self._read_at < MAX_AGE_SECONDS:
-            return self._keys
+        """Returns the keys, which are at most MAX_AGE_SECONDS old unless the secret cannot be read.
+
+        Raises ConfigurationError like `load`, and other errors if the secret was never read.
+        """
+        return await self._keys.get()
+
+    def _read(self) -> tuple[SigningKey, ...]:
         try:
-            return await asyncio.to_thread(self.load)
-        except (ConfigurationError, BotoCoreError, ClientError):
-            if not self._keys:
-                raise
-            self._read_at = self._clock()
-            logger.exception("the signing keys could not be read again; those from before still sign")
-            return self._keys
+            return parse_keys(self._read_secret())
+        except ValueError as error:
+            raise ConfigurationError(f"{self._variable}: {error}") from None
 
 
 def parse_keys(text: str) -> tuple[SigningKey, ...]:
-    """All keys of a text, in its order. Line ends may be written as `\\n`. Raises ValueError, which quotes nothing."""
+    """Parses all keys of a text, in order. Line ends may be written as `\\n`. Raises ValueError, which quotes nothing."""
     blocks = [match.group() for match in PEM_PATTERN.finditer(text.replace("\\n", "\n"))]
     if not blocks:
-        raise ValueError(f"holds no key; {ACCEPTED_KEYS}")
+        raise ValueError(f"has no key; {ACCEPTED_KEYS}")
     keys = [_parse_key(block, number) for number, block in enumerate(blocks, 1)]
     return tuple({key.id: key for key in keys}.values())
 
@@ -99,19 +88,19 @@ def _parse_key(block: str, number: int) -> SigningKey:
 
     try:
         private = load_pem_private_key(block.encode(), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):  # it may quote the text; TypeError: there is a passphrase
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it has a passphrase
         raise ValueError(f"key {number} cannot be read; {ACCEPTED_KEYS}") from None
-    algorithm, whole = _algorithm_and_jwk(private)
+    algorithm, jwk = _algorithm_and_jwk(private)
     if algorithm is None:
-        raise ValueError(f"key {number} is of another kind; {ACCEPTED_KEYS}")
-    public = {name: str(whole[name]) for name in THUMBPRINT_MEMBERS[algorithm]}
+        raise ValueError(f"key {number} is of another type; {ACCEPTED_KEYS}")
+    public = {name: str(jwk[name]) for name in THUMBPRINT_MEMBERS[algorithm]}
     canonical = json.dumps(public, sort_keys=True, separators=(",", ":")).encode()
     thumbprint = base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).decode().rstrip("=")
     return SigningKey(thumbprint, algorithm, private, {**public, "kid": thumbprint, "use": "sig", "alg": algorithm})
 
 
 def _algorithm_and_jwk(private: Any) -> tuple[str | None, dict[str, Any]]:
-    """The algorithm that a key signs with, and its public half as a JSON Web Key."""
+    """Returns the algorithm that a key signs with, and its public key as a JSON Web Key. None for other keys."""
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
     from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
