@@ -75,7 +75,7 @@ async def _send_push_job(queue: WorkQueue, clock: Callable[[], float], head: Tas
 
 def create_sweep(runner: Runner) -> Sweep:
     url = runner.settings.dead_letters_url
-    return Sweep(runner, DeadLetterQueue(lambda: aws_client("sqs"), url) if url else None)
+    return Sweep(runner.tasks, runner.queue, DeadLetterQueue(lambda: aws_client("sqs"), url) if url else None)
 
 
 def model_factory(agent: Agent, settings: Settings) -> Callable[[], Model]:

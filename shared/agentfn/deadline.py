@@ -1,4 +1,4 @@
-"""How long this run may work."""
+"""The deadline of an invocation."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ def monotonic() -> float:
 
 
 class LambdaContext(Protocol):
-    """What agentfn uses of the context object that Lambda passes to a handler.
+    """The part of Lambda's context object that agentfn uses.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
     """
@@ -26,7 +26,7 @@ class LambdaContext(Protocol):
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment, in seconds of `clock`, after which nothing of this run may still be waited for."""
+    """A point in time, in seconds of `clock`, after which a run waits for nothing any more."""
 
     at: float
     clock: Clock = monotonic
@@ -44,22 +44,21 @@ class Deadline:
         max_seconds: float | None = None,
         clock: Clock = monotonic,
     ) -> "Deadline":
-        """The deadline of a Lambda invocation.
+        """The end of the Lambda invocation, less `reserve_seconds` for saving and answering.
 
-        `reserve` seconds are kept back for saving and answering. `cap` is the front door's own limit in seconds,
-        counted from now: API Gateway answers 504 after 29 s while the function runs on.
+        `max_seconds` is the limit of the caller's side, from now: API Gateway answers 504 after 29 s.
         """
-        left = context.get_remaining_time_in_millis() / 1000
+        remaining = context.get_remaining_time_in_millis() / 1000
         if max_seconds is not None:
-            left = min(left, max_seconds)
-        return cls.after(max(0.0, left - reserve_seconds), clock)
+            remaining = min(remaining, max_seconds)
+        return cls.after(max(0.0, remaining - reserve_seconds), clock)
 
     def remaining(self) -> float:
-        """Seconds left; never negative."""
+        """Seconds until the deadline; never negative."""
         return max(0.0, self.at - self.clock())
 
     def limit(self, seconds: float) -> float:
-        """`seconds`, or what is left where that is less."""
+        """The smaller of `seconds` and the seconds that remain."""
         return min(seconds, self.remaining())
 
     @property

@@ -1,13 +1,11 @@
 """A stored task as a caller reads it: with living links."""
 
-from typing import Any
-
 from a2a.server.events.event_queue import Event
 from a2a.types import Message, StreamResponse, Task, TaskArtifactUpdateEvent
-from google.protobuf.json_format import MessageToDict
 
 from agentfn.a2a.file_links import presign_parts, task_parts
 from agentfn.files import Bucket
+from agentfn.runs.task_updates import read_metadata
 from agentfn.store.task_events import event_payload
 
 MAX_RESPONSE_BYTES = 4_000_000  # bytes of a task in an answer; Lambda's may have 6 MB, of JSON
@@ -27,8 +25,7 @@ def presign_task(task: Task, bucket: Bucket) -> Task:
 
 def message_reply(task: Task) -> Message | None:
     """What an executor answered that wanted no task; None where it wanted one."""
-    summary: Any = MessageToDict(task.metadata).get("agentfn", {}) if task.HasField("metadata") else {}
-    return task.status.message if summary.get("reply") == "message" else None
+    return task.status.message if read_metadata(task).get("reply") == "message" else None
 
 
 def presign_event(response: StreamResponse, bucket: Bucket) -> Event:

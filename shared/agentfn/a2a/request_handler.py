@@ -53,7 +53,7 @@ from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError
 from agentfn.files import UploadStore
 from agentfn.runs.runner import Runner
-from agentfn.runs.task_updates import with_status
+from agentfn.runs.task_updates import METADATA_KEY, with_status
 from agentfn.store import TaskLister, TaskRecord
 from agentfn.store.push_store import PushSubscription
 from agentfn.store.task_events import status_event
@@ -86,7 +86,7 @@ class AgentRequestHandler(RequestHandler):
             head = await self._read_task(context, params.id)
             task = self._to_response(head.task, params)
             if head.pushes and self._push_configs is not None:
-                task.metadata.update({"agentfn": await self._push_configs.delivery_metadata(head)})
+                task.metadata.update({METADATA_KEY: await self._push_configs.delivery_metadata(head)})
             return task
 
     @validate_request_params

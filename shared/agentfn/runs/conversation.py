@@ -1,4 +1,4 @@
-"""What was said in a task, as the model of another one is told it: in so many characters, with names of files."""
+"""The conversation of a task as text for the model of another task, within a number of characters."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ from agentfn.runs.task_updates import OBJECT_SCHEME
 from agentfn.store import TaskRecord
 from agentfn.tools import FileRecord
 
-MIN_UTTERANCE_CHARS = 200  # characters; what is cut shorter says nothing
+MIN_UTTERANCE_CHARS = 200  # a shorter rest of a message says nothing
 TRUNCATION_NOTE = " … ({missing:,} more characters are left out here)"
 NO_TEXT = "(no words)"
 ATTACHED_FILES_TITLE, PRODUCED_FILES_TITLE = "Attached files:", "Files that were made for this:"
@@ -29,7 +29,7 @@ STATUS_TEXTS = {
 
 @dataclass(frozen=True)
 class Utterance:
-    """What one side said in one go. `files` are told after it, each under a title."""
+    """One message of the user or the agent. `files` pairs each file with the title that it is listed under."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -37,6 +37,7 @@ class Utterance:
 
     @property
     def text(self) -> str:
+        """The content, then the files, each list under its title."""
         titles = dict.fromkeys(title for title, _ in self.files)
         lists = [[title, *(f"- {file}" for under, file in self.files if under == title)] for title in titles]
         return "\n\n".join(filter(None, [self.content, *("\n".join(lines) for lines in lists)])) or NO_TEXT
@@ -49,7 +50,7 @@ class Utterance:
         return dataclasses.replace(self, files=(*self.files, *((title, file) for file in files)))
 
     def truncate(self, max_chars: int) -> Self:
-        """With as many characters of it, the note of how many are missing included."""
+        """At most `max_chars` of the content, including a note of how many characters are missing."""
         if len(self.content) <= max_chars:
             return self
         kept = self.content[: max_chars - len(TRUNCATION_NOTE.format(missing=len(self.content)))]
@@ -57,52 +58,50 @@ class Utterance:
 
 
 def conversation_of(record: TaskRecord, files: Mapping[str, FileRecord]) -> list[Utterance]:
-    """From the user's first message to what became of it. `files` are those that may be told, by their place.
+    """The task's messages from the user's first one on, and its last status. `files` may be named, by location.
 
-    Those that the agent made are told with the user's words: a model that saw such a list in an answer of its own would
-    write one, too.
+    Files that the agent produced are listed under the user's last message: a model that saw such a list in the agent's
+    answer would write one itself.
     """
-    said = [_to_utterance(message, files) for message in record.task.history]
-    made = [files[place] for record in record.files if (place := location_of(record)) in files and _is_produced(record)]
-    last = max((number for number, words in enumerate(said) if words.role == "user"), default=None)
+    utterances = [_to_utterance(message, files) for message in record.task.history]
+    locations = [location_of(file) for file in record.files if file.origin == "produced"]
+    produced = [files[location] for location in locations if location in files]
+    last = max((index for index, utterance in enumerate(utterances) if utterance.role == "user"), default=None)
     if last is not None:
-        said[last] = said[last].with_files(PRODUCED_FILES_TITLE, made)
-    return [*said, Utterance("assistant", _status_text(record.task))]
+        utterances[last] = utterances[last].with_files(PRODUCED_FILES_TITLE, produced)
+    return [*utterances, Utterance("assistant", _status_text(record.task))]
 
 
 def fit_to_budget(utterances: list[Utterance], max_chars: int, max_count: int) -> list[Utterance]:
-    """At most so many of them, within `room` characters: the last ones, begun by the user, and the longest ones cut.
+    """The last `max_count` utterances within `max_chars`, from one of the user's on. The longest are truncated.
 
-    Names of files come on top.
+    Names of files are not counted.
     """
     utterances = _drop_until_user(utterances[-max_count:]) if max_count > 0 else []
     while utterances:
         if total_chars(utterances) <= max_chars:
             return utterances
-        limit = _max_length([len(words.content) for words in utterances], max_chars)
+        limit = _max_length([len(utterance.content) for utterance in utterances], max_chars)
         if limit >= MIN_UTTERANCE_CHARS:
-            return [words.truncate(limit) for words in utterances]
+            return [utterance.truncate(limit) for utterance in utterances]
         utterances = _drop_until_user(utterances[1:])
     return []
 
 
 def total_chars(utterances: Iterable[Utterance]) -> int:
-    return sum(len(words.content) for words in utterances)
+    return sum(len(utterance.content) for utterance in utterances)
 
 
 def location_of(record: FileRecord) -> str:
-    """Where the file is, which is the same in whatever task it has a name."""
+    """The file's key in the bucket or its URL: the same in each task that has the file."""
     return record.key or record.url
 
 
-def _is_produced(record: FileRecord) -> bool:
-    return record.origin == "produced"
-
-
 def _to_utterance(message: Message, files: Mapping[str, FileRecord]) -> Utterance:
-    places = [part.url.removeprefix(OBJECT_SCHEME) for part in message.parts]
-    words = Utterance("user" if message.role == Role.ROLE_USER else "assistant", _parts_text(message.parts))
-    return words.with_files(ATTACHED_FILES_TITLE, [files[place] for place in places if place in files])
+    locations = [part.url.removeprefix(OBJECT_SCHEME) for part in message.parts]
+    attached = [files[location] for location in locations if location in files]
+    role: Literal["user", "assistant"] = "user" if message.role == Role.ROLE_USER else "assistant"
+    return Utterance(role, _parts_text(message.parts)).with_files(ATTACHED_FILES_TITLE, attached)
 
 
 def _status_text(task: Task) -> str:
@@ -121,14 +120,14 @@ def _data_text(part: Part) -> str:
 
 
 def _drop_until_user(utterances: list[Utterance]) -> list[Utterance]:
-    return next((utterances[place:] for place, words in enumerate(utterances) if words.role == "user"), [])
+    return next((utterances[index:] for index, each in enumerate(utterances) if each.role == "user"), [])
 
 
 def _max_length(lengths: list[int], max_chars: int) -> int:
-    """The length that the longest may keep, so that all of them together have no more than `room`."""
-    left = len(lengths)
+    """The length at which to truncate the longest, so that all together have at most `max_chars`."""
+    remaining_chars, remaining_count = max_chars, len(lengths)
     for length in sorted(lengths):
-        if length * left > max_chars:
+        if length * remaining_count > remaining_chars:
             break
-        max_chars, left = max_chars - length, left - 1
-    return max_chars // left if left else max(lengths, default=0)
+        remaining_chars, remaining_count = remaining_chars - length, remaining_count - 1
+    return remaining_chars // remaining_count if remaining_count else max(lengths, default=0)

@@ -28,7 +28,7 @@ from agentfn.errors import AgentfnError
 from agentfn.json_numbers import decode_message
 from agentfn.runs.journal import Journal
 from agentfn.runs.run import Run
-from agentfn.runs.task_updates import OBJECT_SCHEME, file_part, with_status
+from agentfn.runs.task_updates import METADATA_KEY, OBJECT_SCHEME, file_part, with_status
 from agentfn.store.task_events import now_timestamp, snapshot_event, status_event
 from agentfn.tools import File
 
@@ -108,7 +108,7 @@ def _apply_event(task: Task, event: Event) -> tuple[Task, list[StreamResponse]]:
         case Message():
             ended = with_status(changed, TaskState.TASK_STATE_COMPLETED)
             ended.status.message.CopyFrom(event)
-            ended.metadata.update({"agentfn": {"reply": "message"}})
+            ended.metadata.update({METADATA_KEY: {"reply": "message"}})
             return ended, [snapshot_event(ended)]
         case Task():
             changed.status.CopyFrom(event.status)

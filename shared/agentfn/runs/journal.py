@@ -1,4 +1,4 @@
-"""What a run writes down while it works, so that the next one can go on from there."""
+"""The journal of a run: saves what happens, so that the next run can continue from there."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lease:
-    """How long a task may be held from now on: never past the end of the invocation that holds it.
+    """How long a run may hold its task: at most `max_seconds`, and not past the end of the invocation.
 
-    `reserve` is what the deadline kept back of the invocation. All in seconds.
+    The deadline is `reserve_seconds` before that end.
     """
 
     max_seconds: float
@@ -34,14 +34,15 @@ class Lease:
     deadline: Deadline
 
     def duration(self) -> float:
+        """Seconds from now."""
         return min(self.max_seconds, self.deadline.remaining() + self.reserve_seconds)
 
 
 @dataclass
 class Journal:
-    """The pen of the one run that holds a task. Its writes keep the lease, and the queue's message hidden as long.
+    """Writes to the task that a run holds. Renews the lease, and keeps the queue's message hidden as long as it lasts.
 
-    A write that lost its race raises ConflictError: somebody cancelled the task, or took it over.
+    A write raises ConflictError if the task was cancelled or taken over.
     """
 
     task_store: TaskStore
@@ -56,7 +57,7 @@ class Journal:
     _message_hidden_until: float = 0.0
 
     async def add_event(self, event: "LoopEvent") -> None:
-        """Keeps what the event brings; at once, where it is urgent."""
+        """Takes the event's turns and progress. Saves them at once if the event is urgent, else with the next write."""
         self._pending_turns += event.turns
         from agentfn.loop import Progress
 
@@ -66,7 +67,7 @@ class Journal:
             await self._save_progress()
 
     async def save_result(self, result: "LoopResult") -> None:
-        """The last write of a task, or of a run that waits for its user: state, files and lease in one."""
+        """Saves the result and releases the task, in one write: the task has ended, or waits for its user."""
         task, events = result_update(self.record.task, result, self.workspace.records)
         await self._write(events, task=task, held=False)
 
@@ -75,9 +76,9 @@ class Journal:
         await self._write(events, task=task, held=False)
 
     async def suspend(self, resume_in_seconds: float, *, cut_off: bool = False) -> None:
-        """Lets go of the task and asks for another run. In this order: a message that meets a lease has to wait.
+        """Releases the task, then enqueues another run: a message that finds a lease would have to wait.
 
-        A run that was cut off leaves a lease that has ended, as one that died does: calls may be under way.
+        A run that was cut off leaves an ended lease, as a run that died does: its calls may be under way.
         """
         now = self.task_store.clock()
         await self._write(held=cut_off, lease_end=now if cut_off else now + resume_in_seconds)
@@ -86,23 +87,23 @@ class Journal:
         )
 
     async def save_task(self, task: Task, events: list[StreamResponse]) -> bool:
-        """Saves a task that an executor changed; whether it has ended or waits now, and is let go of."""
-        over = task.status.state in TERMINAL_STATES | WAITING_STATES
-        await self._write(events, task=task, held=not over, lease_end=self._lease_end())
-        return over
+        """Saves a task that an executor changed. Releases it and returns True if it has ended or waits for its user."""
+        is_done = task.status.state in TERMINAL_STATES | WAITING_STATES
+        await self._write(events, task=task, held=not is_done, lease_end=self._lease_end())
+        return is_done
 
     async def save_file(self, file: File) -> FileRecord:
         return await asyncio.to_thread(self.workspace.save_file, file)
 
     async def is_superseded(self) -> bool:
-        """Whether somebody else wrote to the task since. One cheap read."""
+        """Whether another writer has changed the task. One small read."""
         async with self._lock:
-            seen = await self.task_store.read_if_unchanged(self.record)
-            self.record = seen or self.record
-            return seen is None
+            unchanged = await self.task_store.read_if_unchanged(self.record)
+            self.record = unchanged or self.record
+            return unchanged is None
 
     async def heartbeat(self) -> None:
-        """Tells progress that no save has told yet, and keeps the lease when nothing was saved for a third of it."""
+        """Saves pending progress. Renews the lease if nothing was saved for a third of its time."""
         if self._pending_progress:
             await self._save_progress()
         elif self._is_worth_extending(self.record.lease_end):
@@ -111,32 +112,30 @@ class Journal:
             await self.hide_message()
 
     async def hide_message(self) -> None:
-        """Keeps the queue's message hidden as long as the lease may last: it is this run's own insurance."""
+        """Hides the queue's message as long as the lease lasts. If the run dies, the queue delivers it again."""
         if not self.receipt_handle:
             return
         self._message_hidden_until = self._lease_end()
         try:
             await self.queue.set_visibility(self.receipt_handle, max(1.0, self.lease.duration()))
-        except (BotoCoreError, ClientError) as error:  # it comes back early, or has done so: it meets the lease
-            logger.warning("the queue's message could not be hidden: %s", error, task_id=self.record.task.id)
+        except (BotoCoreError, ClientError) as error:  # delivered early, it finds the lease and waits
+            logger.warning(
+                "the visibility of the queue's message could not be extended: %s", error, task_id=self.record.task.id
+            )
 
     def _is_worth_extending(self, until: float) -> bool:
-        """Whether it is worth a write to move that moment: by a third of a lease at least.
-
-        Each move is an entry of the index of open tasks, and near the deadline there is nothing to be gained.
-        """
+        """Whether an extension gains at least a third of a lease: each one writes to the index of open tasks."""
         return self._lease_end() - until >= self.lease.max_seconds / 3
 
     async def _save_progress(self) -> None:
         text, self._pending_progress = self._pending_progress, ""
-        kept: dict[str, Any] = (
-            {"lease_end": self._lease_end()} if self._is_worth_extending(self.record.lease_end) else {}
-        )
+        extends = self._is_worth_extending(self.record.lease_end)
+        lease: dict[str, Any] = {"lease_end": self._lease_end()} if extends else {}
         if not text:
-            await self._write(**kept)
+            await self._write(**lease)
             return
         task, events = progress_update(self.record.task, text)
-        await self._write(events, task=task, **kept)
+        await self._write(events, task=task, **lease)
 
     async def _write(self, events: Iterable[StreamResponse] = (), **changes: Any) -> None:
         await _finish_write(self._commit(events, changes))
@@ -157,7 +156,7 @@ class Journal:
 
 
 async def _finish_write(write: Coroutine[Any, Any, None]) -> None:
-    """A write that was begun is finished, even if whoever began it is cancelled: the next one must know its outcome."""
+    """Finishes the write even if its caller is cancelled: the next write needs the new record."""
     task = asyncio.ensure_future(write)
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also when nobody waits any more
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # marks the error as retrieved
     await asyncio.shield(task)

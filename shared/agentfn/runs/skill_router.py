@@ -1,4 +1,4 @@
-"""Which of its skills an agent does a task with, where the message names none: a model is asked, once."""
+"""The skill router: asks a model, once per task, which skill of the agent a message is for."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,12 +12,10 @@ from agentfn.loop.model_retry import RetryingModel, RetryPolicy
 from agentfn.models import Model, ModelRequest, ModelResponse, Sampling, Turn, Usage
 from agentfn.telemetry import logger
 
-ROUTER_LOOP = (
-    "(router)"  # its turn is journaled as that of an inner loop: the choice is its text, empty for the default
-)
+ROUTER_LOOP = "(router)"  # the choice is journaled as a turn of this nested loop; empty text is the agent's default
 ROUTER_RETRY_POLICY = RetryPolicy(timeout_seconds=20.0, max_retries=0)
 ROUTER_SAMPLING = Sampling(temperature=0.0, max_tokens=200)
-MAX_MESSAGE_CHARS = 4_000  # characters of the message that it is shown
+MAX_MESSAGE_CHARS = 4_000  # the router sees no more of the message
 ROUTER_PROMPT = """You route messages to the skills of an agent. The skills are:
 
 {skills}
@@ -27,44 +25,43 @@ skill that fits it best, or with the word "none" where none fits."""
 
 
 def needs_routing(skill: str, turns: Iterable[Turn]) -> bool:
-    """Whether a model has yet to choose: no skill is named, and no model was asked anything for the task."""
+    """Whether the router has to be asked: no skill is named, and no model was asked for this task yet."""
     return not skill and all(turn.usage is None for turn in turns)
 
 
 def routed_skill(turns: Iterable[Turn]) -> str:
-    """The skill that was, as the journal has it; empty for the agent's default."""
+    """The skill that the router chose for the task; empty for the agent's default."""
     return next((turn.text for turn in turns if turn.loop_name == ROUTER_LOOP), "")
 
 
 async def choose_skill(model: Model, skills: Sequence[Skill], message: str, deadline: Deadline) -> ModelTurn:
-    """The choice, for the journal. Without an answer that names a skill it is the default.
+    """Returns the choice as an event for the journal: the agent's default if the model fails or names no skill.
 
-    Raises OutOfTime where the deadline comes before the answer.
+    Raises DeadlineReached if the deadline comes before the answer.
     """
-    told = "\n".join(f"- {skill.id}: {skill.name}. {skill.description}" for skill in skills)
-    prompt = ModelRequest(
-        ROUTER_PROMPT.format(skills=told), (Turn("user", message[:MAX_MESSAGE_CHARS]),), sampling=ROUTER_SAMPLING
-    )
+    listed = "\n".join(f"- {skill.id}: {skill.name}. {skill.description}" for skill in skills)
+    user_turn = Turn("user", message[:MAX_MESSAGE_CHARS])
+    request = ModelRequest(ROUTER_PROMPT.format(skills=listed), (user_turn,), sampling=ROUTER_SAMPLING)
     skill, usage = "", Usage()
     try:
-        reply = await _ask_model(model, prompt, deadline)
-        skill, usage = parse_skill_id(reply.text, [skill.id for skill in skills]), reply.usage
+        response = await _ask_model(model, request, deadline)
+        skill, usage = parse_skill_id(response.text, [skill.id for skill in skills]), response.usage
     except AgentfnError as error:
-        logger.warning("no skill was chosen, so the agent's default does it: %s", error)
+        logger.warning("the skill router failed, so the default skill is used: %s", error)
     return ModelTurn(0, Turn("assistant", skill, usage=usage), runs_tools=False, loop=ROUTER_LOOP)
 
 
 def parse_skill_id(answer: str, ids: Iterable[str]) -> str:
-    """The id that the answer names first, whatever is around it; empty where it names none."""
-    longest = sorted(ids, key=len, reverse=True)
-    pattern = "|".join(re.escape(skill) for skill in longest)
+    """The first id in the answer, whatever text is around it; empty if there is none."""
+    longest_first = sorted(ids, key=len, reverse=True)
+    pattern = "|".join(re.escape(skill) for skill in longest_first)
     found = re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", answer)
     return found[0] if found else ""
 
 
-async def _ask_model(model: Model, prompt: ModelRequest, deadline: Deadline) -> ModelResponse:
-    async with aclosing(RetryingModel(model, ROUTER_RETRY_POLICY).ask(0, prompt, deadline)) as pieces:
+async def _ask_model(model: Model, request: ModelRequest, deadline: Deadline) -> ModelResponse:
+    async with aclosing(RetryingModel(model, ROUTER_RETRY_POLICY).ask(0, request, deadline)) as pieces:
         async for piece in pieces:
             if isinstance(piece, ModelResponse):
                 return piece
-    raise AssertionError("asking ends with a reply")
+    raise AssertionError("a model call ends with a response")

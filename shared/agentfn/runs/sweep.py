@@ -1,4 +1,4 @@
-"""The backstop: on a schedule, finds the tasks that nobody has in hand, whatever became of their messages."""
+"""The scheduled sweep: finds open tasks that no run works on, and runs them again or fails them."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -6,18 +6,13 @@ from dataclasses import dataclass
 
 from agentfn.deadline import Deadline
 from agentfn.errors import ConflictError, StoredDataError
-from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import failure_update
-from agentfn.runs.work_queue import Continuation, DeadLetterQueue
-from agentfn.store import TaskRecord
+from agentfn.runs.work_queue import Continuation, DeadLetterQueue, WorkQueue
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.telemetry import logger
 
-ABANDONED_AFTER_SECONDS = (
-    60.0  # seconds past a lease's end before a task counts as abandoned: its own message comes first
-)
-RECHECK_AFTER_SECONDS = (
-    600.0  # seconds until a task whose run was asked for is looked at again: its message may stand in line
-)
+ABANDONED_AFTER_SECONDS = 60.0  # past the end of the lease: the task's own message comes first
+RECHECK_AFTER_SECONDS = 600.0  # until a requeued task is swept again: its message may wait in a long queue
 MAX_SWEPT_COUNT = 200  # tasks in one sweep
 DEAD_LETTER_TEXT = (
     "The task was given up: its run broke off again and again. The agent's log says why, and the message is in the "
@@ -27,51 +22,52 @@ DEAD_LETTER_TEXT = (
 
 @dataclass(frozen=True)
 class Sweep:
-    """`dead_letters` is None where the deployment has no such queue."""
+    """Sweeps the tasks of one agent. `dead_letters` is None where the deployment has no dead-letter queue."""
 
-    runner: Runner
+    task_store: TaskStore
+    queue: WorkQueue
     dead_letters: DeadLetterQueue | None
 
     async def run(self, deadline: Deadline) -> dict[str, int]:
-        """How many tasks were ended, and how many are to be run again. What it has no time for, the next one finds."""
+        """Returns how many tasks it failed ("ended") and requeued ("resumed"). The next sweep finds the rest."""
         ended = [task_id async for task_id in self._fail_dead_lettered(deadline)]
         resumed = [task_id async for task_id in self._requeue_abandoned(deadline)]
         if ended or resumed:
-            logger.warning("the sweep found tasks that nobody had in hand", ended=ended, resumed=resumed)
+            logger.warning("the sweep found abandoned tasks", ended=ended, resumed=resumed)
         return {"ended": len(ended), "resumed": len(resumed)}
 
     async def _fail_dead_lettered(self, deadline: Deadline) -> AsyncIterator[str]:
-        """Ends the tasks of dead letters. The letters stay: they are the operator's, and the alarm goes by them."""
+        """Fails the tasks of dead letters. The messages stay in their queue: the operator's alarm counts them."""
         for message in await self.dead_letters.read(MAX_SWEPT_COUNT) if self.dead_letters else ():
             if deadline.passed:
                 return
-            head = await self._find_unheld(message.owner, message.task_id)
-            if head is None:
+            record = await self._find_unheld(message.owner, message.task_id)
+            if record is None:
                 continue
-            task, events = failure_update(head.task, DEAD_LETTER_TEXT)
+            task, events = failure_update(record.task, DEAD_LETTER_TEXT)
             with contextlib.suppress(ConflictError):
-                await self.runner.tasks.save(head, task=task, events=events, held=False)
-                yield head.task.id
+                await self.task_store.save(record, task=task, events=events, held=False)
+                yield record.task.id
 
     async def _requeue_abandoned(self, deadline: Deadline) -> AsyncIterator[str]:
-        now = self.runner.tasks.clock()
-        for owner, task_id in await self.runner.tasks.find_abandoned(now - ABANDONED_AFTER_SECONDS, MAX_SWEPT_COUNT):
+        now = self.task_store.clock()
+        for owner, task_id in await self.task_store.find_abandoned(now - ABANDONED_AFTER_SECONDS, MAX_SWEPT_COUNT):
             if deadline.passed:
                 return
-            head = await self._find_unheld(owner, task_id)
-            if head is None:
+            record = await self._find_unheld(owner, task_id)
+            if record is None:
                 continue
-            await self.runner.queue.send(Continuation(owner, task_id, head.version, now))
+            await self.queue.send(Continuation(owner, task_id, record.version, now))
             yield task_id
-            if not head.held:  # the lease of a run that died stays as it is: it says that it died
+            if not record.held:  # a held record says that its run died, and its lease stays as it is
                 with contextlib.suppress(ConflictError):
-                    await self.runner.tasks.renew_lease(head, now + RECHECK_AFTER_SECONDS)
+                    await self.task_store.renew_lease(record, now + RECHECK_AFTER_SECONDS)
 
     async def _find_unheld(self, owner: str, task_id: str) -> TaskRecord | None:
-        """The head, if the task needs a run and no run has it."""
+        """The record of an open task that no run holds; None for any other."""
         try:
-            head = await self.runner.tasks.read(owner, task_id)
-        except StoredDataError as error:  # a later agentfn's task: left for it
-            logger.error("not swept: %s", error, task_id=task_id)
+            record = await self.task_store.read(owner, task_id)
+        except StoredDataError as error:  # written by a later version of agentfn, which can read it
+            logger.error("task not swept: %s", error, task_id=task_id)
             return None
-        return head if head and head.is_open and not head.is_leased_at(self.runner.tasks.clock()) else None
+        return record if record and record.is_open and not record.is_leased_at(self.task_store.clock()) else None

@@ -1,4 +1,4 @@
-"""A task in the hands of its agent, for one run."""
+"""The task context of the loop engine: what an agent's own code works with."""
 
 import contextlib
 import dataclasses
@@ -16,9 +16,9 @@ from agentfn.tools import FileInfo, TaskSuspended
 
 
 class LoopTaskContext:
-    """What an agent's `handle` works with (`agentfn.agent.Work`). `turns` are all of the task's, as they were saved.
+    """Implements `agentfn.agent.TaskContext` for one run: runs the agent's loop, and saves each event to the journal.
 
-    `loop` is the agent's own as declared, `parallel` how many inner ones may play at once.
+    `loop` is the agent's loop as declared. `max_parallel` nested loops may run at once.
     """
 
     def __init__(self, run: Run, loop: AgentLoop, max_parallel: int) -> None:
@@ -39,8 +39,9 @@ class LoopTaskContext:
 
     @property
     def message(self) -> str:
-        said = (turn.text for turn in reversed(self._main_turns()) if turn.role == "user" and not turn.tool_call_id)
-        return next(said, "")
+        newest_first = reversed(self._main_turns())
+        texts = (turn.text for turn in newest_first if turn.role == "user" and not turn.tool_call_id)
+        return next(texts, "")
 
     @property
     def files(self) -> tuple[FileInfo, ...]:
@@ -73,15 +74,15 @@ class LoopTaskContext:
         return LoopFinished(0, LoopResult("completed", text, files=chosen, usage=total_usage(self._turns)))
 
     async def select_skill(self, agent: Agent, model: Callable[[], Model]) -> None:
-        """Chooses the skill, and saves the choice, unless that was done or the message names one.
+        """Chooses the skill and saves the choice, unless it is chosen already or the message names one.
 
-        Raises OutOfTime where it has to be done in another run.
+        Raises DeadlineReached if another run has to choose.
         """
         if needs_routing(self._journal.record.skill, self._turns):
             await self._record_event(await choose_skill(model(), agent.skills, self.message, self._loop.deadline))
 
     async def run_agent(self, agent: Agent) -> LoopResult:
-        """The agent's work on it, up to where it ends, waits, or has to be gone on with in another run."""
+        """Runs `agent.handle` until the task ends, waits for its user, or has to continue in another run."""
         result = None
         try:
             async with contextlib.aclosing(agent.handle(self)) as events:
@@ -101,14 +102,14 @@ class LoopTaskContext:
         return result
 
     async def _record_event(self, event: LoopEvent) -> None:
-        """Keeps what an event brings, whichever loop it comes from."""
+        """Saves an event of the main loop or of a nested one."""
         if isinstance(event, Notice):
             logger.warning("%s", event.text, task_id=self.id)
         self._turns += event.turns
         await self._journal.add_event(event)
 
     def _add_routing_usage(self, final: LoopFinished) -> LoopFinished:
-        """What it cost to choose a skill is a part of what the answer cost."""
+        """Adds the usage of the skill router to that of the answer."""
         usage = total_usage(turns_of_loop(turns_since_user(self._turns), ROUTER_LOOP))
         return dataclasses.replace(final, result=dataclasses.replace(final.result, usage=final.result.usage + usage))
 

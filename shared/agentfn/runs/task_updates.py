@@ -1,4 +1,4 @@
-"""A loop's result as the state of an A2A task."""
+"""Updates of an A2A task: the changed task, and the events that a stream shows of the change."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ from agentfn.tools import FileRecord
 if TYPE_CHECKING:
     from agentfn.loop import LoopResult
 
-OBJECT_SCHEME = "object:"  # scheme of a part's address in storage: the key follows, and each read signs a link for it
+OBJECT_SCHEME = "object:"  # a stored part's URL: the object's key follows, and each read presigns a link
+METADATA_KEY = "agentfn"  # in a task's metadata: how the task came to its result
 
 STATE_BY_STATUS = {
     "completed": TaskState.TASK_STATE_COMPLETED,
@@ -56,30 +57,32 @@ def failure_update(task: Task, reason: str) -> tuple[Task, list[StreamResponse]]
 
 
 def result_update(task: Task, result: "LoopResult", records: Iterable[FileRecord]) -> tuple[Task, list[StreamResponse]]:
-    """The task as the result leaves it, and the events of that: its artifacts, then its status.
-
-    `records` are the files of the task; those that the result names become artifacts.
-    """
+    """The task with the result's status and, as artifacts, its files. `records` are all files of the task."""
     changed = with_status(task, STATE_BY_STATUS[result.status], result.text)
     by_name = {record.name: record for record in records}
     artifacts = [file_artifact(by_name[info.name]) for info in result.files if info.name in by_name]
     del changed.artifacts[:]
     changed.artifacts.extend(artifacts)
-    changed.metadata.update({"agentfn": _result_summary(result)})
+    changed.metadata.update({METADATA_KEY: _result_summary(result)})
     return changed, [*(artifact_event(changed, item) for item in artifacts), status_event(changed)]
 
 
+def read_metadata(task: Task) -> dict[str, Any]:
+    """What agentfn says of the task in its metadata; empty if nothing."""
+    summary: dict[str, Any] = MessageToDict(task.metadata).get(METADATA_KEY, {}) if task.HasField("metadata") else {}
+    return summary
+
+
 def loop_awaiting_input(task: Task) -> str:
-    """The inner loop that a waiting task's question came from; empty where it was the task's own."""
-    summary: Any = MessageToDict(task.metadata).get("agentfn", {})
-    return str(summary.get("loop", ""))
+    """The nested loop that asked the user; empty if the task's main loop did."""
+    return str(read_metadata(task).get("loop", ""))
 
 
 def file_artifact(record: FileRecord) -> Artifact:
-    made = Artifact(artifact_id=record.key.rsplit("/", 1)[-1] or record.name, name=record.name)
-    made.parts.append(file_part(record))
-    made.metadata.update({"size": record.size})
-    return made
+    artifact = Artifact(artifact_id=record.key.rsplit("/", 1)[-1] or record.name, name=record.name)
+    artifact.parts.append(file_part(record))
+    artifact.metadata.update({"size": record.size})
+    return artifact
 
 
 def file_part(record: FileRecord) -> Part:
@@ -87,7 +90,7 @@ def file_part(record: FileRecord) -> Part:
 
 
 def _result_summary(result: "LoopResult") -> dict[str, Any]:
-    """What the caller may like to know of how the answer came about."""
+    """How the result came about, for the task's metadata."""
     summary: dict[str, Any] = {"finish_reason": result.finish_reason, "steps": result.total_steps}
     if result.partial:
         summary["partial"] = True

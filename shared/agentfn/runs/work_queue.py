@@ -1,6 +1,6 @@
-"""Requests for another run of a task, on the agent's queue.
+"""The agent's SQS queue: messages that ask for a run of a task, or for the delivery of its events to webhooks.
 
-A message holds ids and nothing else. It may come twice, late, or for a task that is done: each of these is a no-op.
+A message holds ids and nothing else. One that comes twice, late, or for a task that is done changes nothing.
 """
 
 import asyncio
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-MAX_WRITE_LAG_SECONDS = 60.0  # seconds; the write that a message this young was sent for may still come
-RECHECK_DELAY_SECONDS = 2.0  # seconds until such a message comes again
-MAX_DELAY_SECONDS = 900  # seconds; SQS takes no more
-MAX_RECEIVED_COUNT = 10  # messages in one call
-DEAD_LETTER_VISIBILITY_SECONDS = 20  # seconds that a dead letter is hidden, so that one reading does not see it twice
+MAX_WRITE_LAG_SECONDS = 60.0  # a message may arrive that long before the write that it was sent for
+RECHECK_DELAY_SECONDS = 2.0  # until such a message comes again
+MAX_DELAY_SECONDS = 900  # the limit of SQS
+MAX_RECEIVED_COUNT = 10  # messages in one call: the limit of SQS
+DEAD_LETTER_VISIBILITY_SECONDS = 20  # a dead letter is hidden that long, so that one sweep reads it once
 
 
 @dataclass(frozen=True)
 class QueueMessage:
-    """About a task that has at least that version: a message may be faster than the write it is for.
+    """Names a version of a task. It is sent before that version is written, so it may arrive first.
 
-    `sent` is when it was first asked for, in seconds since 1970. `message_id` and `receipt` are the queue's own.
+    `sent_at` is when it was first sent, in seconds since 1970. `message_id` and `receipt_handle` come from SQS.
     """
 
     owner: str
@@ -36,7 +36,7 @@ class QueueMessage:
     receipt_handle: str = field(default="", kw_only=True)
 
     def is_recent(self, now: float) -> bool:
-        """Whether the write that it was sent for may still come."""
+        """Whether the version that it names may still be written."""
         return now - self.sent_at < MAX_WRITE_LAG_SECONDS
 
     def to_json(self) -> dict[str, Any]:
@@ -48,12 +48,12 @@ class QueueMessage:
 
 @dataclass(frozen=True)
 class Continuation(QueueMessage):
-    """A request for a run of the task."""
+    """Asks for a run of the task."""
 
 
 @dataclass(frozen=True)
 class PushJob(QueueMessage):
-    """That events up to that version are to be delivered, to one subscriber or to all of them."""
+    """Asks for the delivery of events up to that version, to the webhook `config_id` or, if it is empty, to all."""
 
     config_id: str = ""
 
@@ -62,7 +62,7 @@ class PushJob(QueueMessage):
 
 
 def parse_message(record: dict[str, Any]) -> Continuation | PushJob:
-    """From a record of an SQS event. Raises ValueError, KeyError or TypeError for one that is none of ours.
+    """Reads a record of an SQS event. Raises ValueError, KeyError or TypeError for one that agentfn did not send.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
     """
@@ -73,21 +73,23 @@ def parse_message(record: dict[str, Any]) -> Continuation | PushJob:
 
 
 class WorkQueue:
+    """Sends messages to the agent's queue. `client` gives the process's SQS client."""
+
     def __init__(self, client: "Callable[[], SQSClient]", url: str) -> None:
         self._client = client
         self._url = url
 
     async def send(self, message: QueueMessage, delay_seconds: float = 0.0) -> None:
-        """`delay` is in seconds; longer ones than SQS can hold are cut, and the run that comes of it waits again."""
+        """Delays beyond the limit of SQS are shortened; the run then suspends the task again."""
         seconds = min(MAX_DELAY_SECONDS, max(0, math.ceil(delay_seconds)))
         await asyncio.to_thread(
             lambda: self._client().send_message(QueueUrl=self._url, MessageBody=message.body(), DelaySeconds=seconds)
         )
 
     async def set_visibility(self, receipt_handle: str, seconds: float) -> None:
-        """Until when a received message stays invisible: it comes back then, unless its run ends well before.
+        """Hides a received message for that long, rounded up to whole seconds.
 
-        Rounded up: one that came back before the lease of its run ended would have to wait for it as a new message.
+        Rounded up, because a message that is delivered before its run's lease has ended must be sent anew.
         """
         await asyncio.to_thread(
             lambda: self._client().change_message_visibility(
@@ -97,27 +99,27 @@ class WorkQueue:
 
 
 class DeadLetterQueue:
-    """Messages that the queue gave up on. They are read and left where they are."""
+    """Reads messages that the queue failed to deliver. They stay in the dead-letter queue."""
 
     def __init__(self, client: "Callable[[], SQSClient]", url: str) -> None:
         self._client = client
         self._url = url
 
     async def read(self, max_count: int) -> list[Continuation]:
-        """Up to so many; those that are no continuations are left out."""
+        """At most about `max_count` continuations. Push jobs and unreadable messages are left out."""
         found: list[Continuation] = []
         for _ in range(-(-max_count // MAX_RECEIVED_COUNT)):
             messages = await asyncio.to_thread(self._receive)
             for message in messages:
                 with contextlib.suppress(ValueError, KeyError, TypeError):
-                    letter = parse_message({"body": message["Body"]})
-                    found += [letter] if isinstance(letter, Continuation) else []  # a webhook's end is no task's
+                    dead_letter = parse_message({"body": message["Body"]})
+                    found += [dead_letter] if isinstance(dead_letter, Continuation) else []
             if not messages:
                 break
         return found
 
     def _receive(self) -> list[Any]:
-        answer = self._client().receive_message(
+        response = self._client().receive_message(
             QueueUrl=self._url, MaxNumberOfMessages=MAX_RECEIVED_COUNT, VisibilityTimeout=DEAD_LETTER_VISIBILITY_SECONDS
         )
-        return list(answer.get("Messages", []))
+        return list(response.get("Messages", []))

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 from a2a.server.context import ServerCallContext
 from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
-from google.protobuf.json_format import MessageToDict
 
 from agentfn.errors import ConflictError, FileRejected
 from agentfn.fetch.address_policy import Resolver, matches_host, parse_ip_address, parse_url
 from agentfn.runs.runner import Runner
+from agentfn.runs.task_updates import read_metadata
 from agentfn.runs.work_queue import PushJob
 from agentfn.store import TaskRecord
 from agentfn.store.push_store import PushStore, PushSubscription, with_ids
@@ -79,13 +79,12 @@ class PushConfigService:
 
     async def delivery_metadata(self, head: TaskRecord) -> dict[str, Any]:
         """What the task's metadata says of itself, and of how far its subscribers have been told."""
-        summary: dict[str, Any] = MessageToDict(head.task.metadata).get("agentfn", {})
         pushes = await self.push_store.list_all(head)
         states = {
             push.config.id: {"delivered": push.delivered_version, **({"failed": True} if push.has_failed else {})}
             for push in pushes
         }
-        return {**summary, "push": states}
+        return {**read_metadata(head.task), "push": states}
 
     async def validate(self, config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
         """The configuration as it is to be kept; without a task id, as it is for a task that is yet to come."""
