@@ -20,8 +20,8 @@ QUIET = {
     "OTEL_SDK_DISABLED": "true",
     "POWERTOOLS_LOG_LEVEL": "ERROR",
 }
-LITELLM = {"AGENT_MODEL": "openai/gpt-5", "AGENT_MODEL_DOOR": "litellm"}
-DIRECT = {"AGENT_MODEL": "openai/gpt-5", "AGENT_MODEL_DOOR": "openai"}
+LITELLM = {"AGENT_MODEL": "openai/gpt-5", "AGENT_MODEL_PROVIDER": "litellm"}
+DIRECT = {"AGENT_MODEL": "openai/gpt-5", "AGENT_MODEL_PROVIDER": "openai"}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import contextlib
 import pickle
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,75 +9,58 @@ from hypothesis import strategies as st
 
 from agentfn import AgentfnError, ConfigurationError, Settings
 from agentfn.auth.identity import parse_tokens
+from agentfn.settings import RENAMED_VARIABLES
 
 HERE = {"AGENTFN_TABLE": "table", "AGENTFN_BUCKET": "bucket", "AGENTFN_QUEUE_URL": "https://queue"}
 OPEN = {**HERE, "AGENTFN_AUTH": "none"}
 SECRET = "a-very-secret-token-1"  # no real one
 
-DEFAULTS: dict[str, Any] = {
-    "agent_model": "",
-    "agent_model_api_key": None,
-    "agent_model_api_base": None,
-    "agent_model_secret": None,
-    "public_url": None,
-    "base_path": "",
-    "tokens": None,
-    "tokens_secret": None,
-    "request_seconds": 29.0,
-    "reserve_seconds": 2.0,
-    "lease_seconds": 90.0,
-    "link_seconds": 3600,
-    "task_days": 30,
-    "max_runs": 100,
-    "max_idle_runs": 5,
-    "max_body_size": 6 * 1024 * 1024,
-    "max_files": 20,
-    "max_file_size": 20 * 1024 * 1024,
-    "max_text_chars": 200_000,
-    "max_steps": 40,
-    "max_parallel_tools": 8,
-    "max_process_tools": 16,
-    "tool_seconds": 120.0,
-    "tool_wait_seconds": 30.0,
-    "model_seconds": 180.0,
-    "model_retries": 4,
-    "max_argument_chars": 200_000,
-    "max_output_chars": 30_000,
-    "max_repeats": 6,
-}
-PLACES = {"table", "bucket", "queue_url"}
-NUMBERS = [name for name, field in Settings.model_fields.items() if type(field.default) in (int, float)]
+REQUIRED = {"AGENTFN_TABLE", "AGENTFN_BUCKET", "AGENTFN_QUEUE_URL"}
+VARIABLES = Settings.variables()
+NUMBERS = sorted(name for name, default in VARIABLES.items() if type(default) in (int, float))
+MAY_BE_ZERO = {"AGENTFN_MODEL_RETRIES", "AGENTFN_MAX_RETRY_PROMPTS", "AGENTFN_MEMORY_CHARS"}
 
 
-def variable(name: str) -> str:
-    return name.upper() if name.startswith(("agent_", "router_")) else f"AGENTFN_{name.upper()}"
+def test_only_the_places_have_no_default() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load({"AGENTFN_AUTH": "none"})
+    assert {line.partition(":")[0] for line in str(caught.value).splitlines()} == REQUIRED
 
 
-def test_every_variable_has_a_default_but_the_places() -> None:
-    settings = Settings.load(OPEN)
-    assert {name: getattr(settings, name) for name in DEFAULTS} == DEFAULTS
-    assert {name for name, field in Settings.model_fields.items() if field.is_required()} == PLACES
-    assert Settings.variable_names() == {variable(name) for name in Settings.model_fields}
+def test_every_variable_is_read() -> None:
+    """Each is set to a value that no setting takes, or that is seen in the settings."""
+    for name in VARIABLES.keys() - REQUIRED:
+        with contextlib.suppress(ConfigurationError):
+            assert Settings.load({**OPEN, name: '"'}) != Settings.load(OPEN), name
 
 
-@pytest.mark.parametrize("name", sorted(Settings.model_fields.keys() - PLACES - {"auth"}))
+@pytest.mark.parametrize("name", sorted(VARIABLES.keys() - REQUIRED - {"AGENTFN_AUTH"}))
 @pytest.mark.parametrize("blank", ["", "  ", "\n"])
 def test_an_empty_variable_counts_as_unset(name: str, blank: str) -> None:
-    assert Settings.load({**OPEN, variable(name): blank}) == Settings.load(OPEN)
+    assert Settings.load({**OPEN, name: blank}) == Settings.load(OPEN)
+
+
+@pytest.mark.parametrize(("old", "new"), sorted(RENAMED_VARIABLES.items()))
+def test_a_renamed_variable_stops_the_start_and_names_the_new_one(old: str, new: str) -> None:
+    assert new in VARIABLES
+    assert old not in VARIABLES
+    with pytest.raises(ConfigurationError, match=f"^{old} is now {new}: "):
+        Settings.load({**OPEN, old: "auto"})
+    assert Settings.load({**OPEN, old: ""}) == Settings.load(OPEN)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
 @pytest.mark.parametrize("bad", ["-1", "abc", "nan", "1e99", "0x10"])
-def test_a_bad_number_is_complained_about_by_its_variable(name: str, bad: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"^{variable(name)}: ") as caught:
-        Settings.load({**OPEN, variable(name): bad})
+def test_a_bad_number_is_reported_by_its_variable(name: str, bad: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name}: ") as caught:
+        Settings.load({**OPEN, name: bad})
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", sorted(DEFAULTS.keys() & set(NUMBERS) - {"model_retries"}))
-def test_nought_is_no_limit(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"^{variable(name)}: "):
-        Settings.load({**OPEN, variable(name): "0"})
+@pytest.mark.parametrize("name", sorted(set(NUMBERS) - MAY_BE_ZERO))
+def test_zero_is_not_a_limit(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name}: "):
+        Settings.load({**OPEN, name: "0"})
 
 
 def test_each_wrong_variable_has_a_line_of_its_own() -> None:
@@ -97,7 +79,7 @@ def test_each_wrong_variable_has_a_line_of_its_own() -> None:
 def test_links_live_at_most_a_week_as_their_signatures_do(seconds: int, taken: bool) -> None:
     environment = {**OPEN, "AGENTFN_LINK_SECONDS": str(seconds)}
     if taken:
-        assert Settings.load(environment).link_seconds == seconds
+        assert Settings.load(environment).storage.link_seconds == seconds
     else:
         with pytest.raises(ConfigurationError, match="AGENTFN_LINK_SECONDS"):
             Settings.load(environment)
@@ -123,16 +105,16 @@ def test_a_public_url_that_nobody_can_call_is_refused(url: str) -> None:
 def test_a_public_url_and_a_base_path_are_taken_without_their_last_slash() -> None:
     given = {"AGENTFN_PUBLIC_URL": "https://x.example/agents/", "AGENTFN_BASE_PATH": "agents/pdf/"}
     settings = Settings.load({**OPEN, **given})
-    assert (settings.public_url, settings.base_path) == ("https://x.example/agents", "/agents/pdf")
-    assert Settings.load({**OPEN, "AGENTFN_BASE_PATH": "/"}).base_path == ""
+    assert (settings.http.public_url, settings.http.base_path) == ("https://x.example/agents", "/agents/pdf")
+    assert Settings.load({**OPEN, "AGENTFN_BASE_PATH": "/"}).http.base_path == ""
 
 
 def test_without_auth_nobody_is_let_in_by_oversight() -> None:
     with pytest.raises(ConfigurationError, match=r"AGENTFN_TOKENS_SECRET .*AGENTFN_AUTH=none"):
         Settings.load(HERE)
-    assert Settings.load({**HERE, "AGENTFN_TOKENS_SECRET": "arn:x"}).auth == "bearer"
+    assert Settings.load({**HERE, "AGENTFN_TOKENS_SECRET": "arn:x"}).auth.mode == "bearer"
     for tokens in (f'"{SECRET}"', f'["{SECRET}", "{SECRET}-2"]'):
-        assert Settings.load({**HERE, "AGENTFN_TOKENS": f'{{"ann": {tokens}}}'}).auth == "bearer"
+        assert Settings.load({**HERE, "AGENTFN_TOKENS": f'{{"ann": {tokens}}}'}).auth.mode == "bearer"
 
 
 BAD_TOKENS = [
@@ -172,14 +154,16 @@ def test_secrets_show_nowhere_in_settings() -> None:
     settings = Settings.load({**HERE, "AGENTFN_TOKENS": f'{{"ann": "{SECRET}"}}', "AGENT_MODEL_API_KEY": SECRET})
     shown = [repr(settings), str(settings), settings.model_dump_json(), str(settings.model_dump()), f"{settings}"]
     assert all(SECRET not in text for text in shown)
-    assert settings.agent_model_api_key is not None
-    assert settings.agent_model_api_key.get_secret_value() == SECRET
+    assert settings.model.api_key is not None
+    assert settings.model.api_key.get_secret_value() == SECRET
 
 
 def test_settings_do_not_change_and_can_be_handed_on() -> None:
     settings = Settings.load(OPEN)
     with pytest.raises(ValueError, match="frozen"):
-        settings.max_steps = 1
+        settings.loop.max_steps = 1
+    with pytest.raises(ValueError, match="frozen"):
+        settings.loop = settings.loop
     assert pickle.loads(pickle.dumps(settings)) == settings
 
 

@@ -1,4 +1,4 @@
-"""agentfn: an agent with a tool, behind its real handler. AGENT_MODEL_DOOR says which client asks the model."""
+"""agentfn: an agent with a tool, behind its real handler. AGENT_MODEL_PROVIDER says which client asks the model."""
 
 from agentfn import Agent, Skill, serve, tool
 

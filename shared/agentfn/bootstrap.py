@@ -47,12 +47,12 @@ def create_runner(agent: Agent, settings: Settings, executor: ExecutorEngine | N
         from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 
         ToolRegistry([*LIFECYCLE_TOOLS, *agent.registry])  # which says what is wrong
-    bucket = Bucket(_s3_client, settings.bucket, settings.link_seconds)
-    table = Table(lambda: aws_client("dynamodb"), settings.table)
-    tasks = TaskStore(table, PayloadCodec(bucket), agent.name, settings.task_days)
-    queue = WorkQueue(lambda: aws_client("sqs"), settings.queue_url)
+    bucket = Bucket(_s3_client, settings.storage.bucket, settings.storage.link_seconds)
+    table = Table(lambda: aws_client("dynamodb"), settings.storage.table)
+    tasks = TaskStore(table, PayloadCodec(bucket), agent.name, settings.storage.task_days)
+    queue = WorkQueue(lambda: aws_client("sqs"), settings.queue.url)
     tasks.enqueue_push = functools.partial(_send_push_job, queue, tasks.clock)
-    limits, limiter = loop_limits(settings), ConcurrencyLimiter(settings.max_process_tools)
+    limits, limiter = loop_limits(settings), ConcurrencyLimiter(settings.tools.max_per_process)
     engine = executor or create_loop_engine(agent, settings, limits, limiter)
     return Runner(agent, settings, tasks, bucket, queue, engine, limits, limiter)
 
@@ -74,7 +74,7 @@ async def _send_push_job(queue: WorkQueue, clock: Callable[[], float], head: Tas
 
 
 def create_sweep(runner: Runner) -> Sweep:
-    url = runner.settings.dead_letters_url
+    url = runner.settings.queue.dead_letters_url
     return Sweep(runner.tasks, runner.queue, DeadLetterQueue(lambda: aws_client("sqs"), url) if url else None)
 
 
@@ -83,18 +83,16 @@ def model_factory(agent: Agent, settings: Settings) -> Callable[[], Model]:
 
     Raises ConfigurationError where there is no such door.
     """
-    name, base = settings.agent_model, settings.agent_model_api_base
+    name, base = settings.model.name, settings.model.api_base
     if not name:
         raise ConfigurationError(MISSING_MODEL_TEXT)
     if name in agent.models:
         logger.info("model %s of the agent's own", name)
         return agent.models[name]
-    if "/" not in name and not base and settings.agent_model_door == "auto":
+    if "/" not in name and not base and settings.model.provider == "auto":
         own = ", ".join(agent.models) or "none of its own"
         logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
-    return create_model_factory(
-        name, provider=settings.agent_model_door, api_key=_model_api_key(settings), base_url=base
-    )
+    return create_model_factory(name, provider=settings.model.provider, api_key=_model_api_key(settings), base_url=base)
 
 
 def router_model_factory(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
@@ -102,38 +100,39 @@ def router_model_factory(agent: Agent, settings: Settings) -> Callable[[], Model
 
     Without a key of its own it gets the agent's model's.
     """
-    name = settings.router_llm_model
+    name = settings.router.model
     if not name or len(agent.skills) < 2:
         return None
     if name in agent.models:
         return functools.cache(agent.models[name])
-    own = settings.router_llm_api_key
+    own = settings.router.api_key
     key = own.get_secret_value if own else _model_api_key(settings)
-    return functools.cache(create_model_factory(name, api_key=key, base_url=settings.router_llm_api_base))
+    return functools.cache(create_model_factory(name, api_key=key, base_url=settings.router.api_base))
 
 
 def create_authenticator(agent: Agent, settings: Settings, fetch: "FetchUrl | None" = None) -> Authenticator:
     """Raises ConfigurationError where the packages for AGENTFN_AUTH=jwt are missing. `fetch` gets the issuer's keys."""
-    match settings.auth:
+    match settings.auth.mode:
         case "none":
             logger.warning("AGENTFN_AUTH=none: agent %s answers everyone", agent.name)
             return AnonymousAuthenticator()
         case "iam":
-            return IamAuthenticator(include_sessions=settings.iam_sessions)
+            return IamAuthenticator(include_sessions=settings.auth.iam_sessions)
         case "jwt":
             return _create_jwt_authenticator(settings, fetch)
         case "bearer":
-            if settings.tokens is not None:
-                return BearerAuthenticator(settings.tokens.get_secret_value)
-            return BearerAuthenticator(functools.partial(_read_secret, settings.tokens_secret or ""))
+            if settings.auth.tokens is not None:
+                return BearerAuthenticator(settings.auth.tokens.get_secret_value)
+            return BearerAuthenticator(functools.partial(_read_secret, settings.auth.tokens_secret_arn or ""))
 
 
 def _create_jwt_authenticator(settings: Settings, fetch: "FetchUrl | None") -> "JwtAuthenticator":
     from agentfn.auth.jwks import JwksClient, discovery_document_url, fetch_https
     from agentfn.auth.jwt import JwtAuthenticator, JwtRequirements
 
-    issuer, url = settings.jwt_issuer or "", settings.jwt_jwks_url
-    terms = JwtRequirements(issuer, settings.jwt_audience or "", settings.jwt_claim, tuple(settings.jwt_scopes.split()))
+    jwt = settings.auth.jwt
+    issuer, url = jwt.issuer or "", jwt.jwks_url
+    terms = JwtRequirements(issuer, jwt.audience or "", jwt.claim, tuple(jwt.scopes.split()))
     return JwtAuthenticator(
         terms, JwksClient(issuer, url, fetch or fetch_https), "" if url else discovery_document_url(issuer)
     )
@@ -141,18 +140,18 @@ def _create_jwt_authenticator(settings: Settings, fetch: "FetchUrl | None") -> "
 
 def create_signing_keys(settings: Settings) -> SigningKeys | None:
     """What the card is signed with. Raises ConfigurationError for a key that is of no use, or without the packages."""
-    if settings.signing_key is not None:
-        ring = SigningKeys(settings.signing_key.get_secret_value, "AGENTFN_SIGNING_KEY")
+    if settings.signing.key is not None:
+        ring = SigningKeys(settings.signing.key.get_secret_value, "AGENTFN_SIGNING_KEY")
         ring.load()
         return ring
-    if settings.signing_secret:
-        return SigningKeys(functools.partial(_read_secret, settings.signing_secret), "AGENTFN_SIGNING_SECRET")
+    if settings.signing.secret_arn:
+        return SigningKeys(functools.partial(_read_secret, settings.signing.secret_arn), "AGENTFN_SIGNING_SECRET")
     return None
 
 
 def create_mcp_server(runner: Runner) -> "McpServer | None":
     """The MCP server, where it is switched on. Raises ConfigurationError where its packages are missing."""
-    if not runner.settings.mcp:
+    if not runner.settings.http.mcp:
         return None
     if not isinstance(runner.engine, LoopEngine):
         logger.warning("AGENTFN_MCP is on, but agent %s has an executor, which has no use for tools", runner.agent.name)
@@ -164,21 +163,21 @@ def create_mcp_server(runner: Runner) -> "McpServer | None":
 
 def loop_limits(settings: Settings) -> LoopLimits:
     tools = ToolLimits(
-        timeout_seconds=settings.tool_seconds,
-        wait_seconds=settings.tool_wait_seconds,
-        max_argument_chars=settings.max_argument_chars,
-        max_output_chars=settings.max_output_chars,
-        max_parallel_calls=settings.max_parallel_tools,
+        timeout_seconds=settings.tools.timeout_seconds,
+        wait_seconds=settings.tools.wait_seconds,
+        max_argument_chars=settings.tools.max_argument_chars,
+        max_output_chars=settings.tools.max_output_chars,
+        max_parallel_calls=settings.tools.max_parallel,
     )
-    patience = RetryPolicy(settings.model_seconds, settings.model_retries)
+    patience = RetryPolicy(settings.model.timeout_seconds, settings.model.max_retries)
     return LoopLimits(
-        max_steps=settings.max_steps,
-        max_total_tokens=settings.max_tokens,
-        max_cost=settings.max_cost,
-        max_history_chars=settings.max_history_chars,
-        max_history_tokens=settings.max_history_tokens,
-        max_repeats=settings.max_repeats,
-        max_retry_prompts=settings.max_nudges,
+        max_steps=settings.loop.max_steps,
+        max_total_tokens=settings.loop.max_tokens,
+        max_cost=settings.loop.max_cost,
+        max_history_chars=settings.loop.max_history_chars,
+        max_history_tokens=settings.loop.max_history_tokens,
+        max_repeats=settings.loop.max_repeats,
+        max_retry_prompts=settings.loop.max_retry_prompts,
         retry_policy=patience,
         tools=tools,
     )
@@ -206,10 +205,10 @@ def _s3_client() -> "S3Client":
 
 
 def _model_api_key(settings: Settings) -> Callable[[], str | None]:
-    if settings.agent_model_api_key is not None:
-        return settings.agent_model_api_key.get_secret_value
-    if settings.agent_model_secret:
-        return functools.cache(functools.partial(_read_secret, settings.agent_model_secret))
+    if settings.model.api_key is not None:
+        return settings.model.api_key.get_secret_value
+    if settings.model.secret_arn:
+        return functools.cache(functools.partial(_read_secret, settings.model.secret_arn))
     return lambda: None
 
 

@@ -1,22 +1,22 @@
-"""Every error of agentfn.
+"""The exceptions of agentfn.
 
     AgentfnError
-    ├── ConfigurationError    an agent or a setting is wrong: stops the cold start, names the thing
-    ├── ToolError             what a tool says to the model instead of a result
-    ├── ModelError            the language model gave no answer
-    │   ├── ModelUnavailable  for now: rate limit, overload, connection, timeout; may say when to come back
-    │   └── ModelRefused      for good: key, name, request, content
-    │       └── ModelTooLong  the transcript is longer than the model takes
-    ├── FileRefused           a file or source from outside that cannot be taken as it is
-    ├── ConflictError         a write lost its race; the winner is in the table
-    └── StorageError          the table or the bucket gave an answer that cannot be gone on with
+    ├── ConfigurationError            an agent's declaration or a setting is wrong: stops the start, and names it
+    ├── ToolError                     raised by a tool: its text is the tool's result for the model
+    ├── ModelError                    the language model gave no response
+    │   ├── ModelUnavailable          temporary: rate limit, overload, connection, timeout; may have a retry time
+    │   └── ModelRequestRejected      permanent: API key, model name, request, content
+    │       └── ContextWindowExceeded the request is longer than the model's context window
+    ├── FileRejected                  a file, file name or URL of a caller or a model that is not accepted
+    ├── ConflictError                 a conditional write failed because the task was changed meanwhile
+    └── StoredDataError               an object or an item is gone, replaced, or written by a later version
 
-Protocol errors are a2a-sdk's own (`a2a.utils.errors`): they leave the `a2a` package only.
+Protocol errors are a2a-sdk's own (`a2a.utils.errors`): only the `a2a` package raises them.
 """
 
 
 class AgentfnError(Exception):
-    """The root. Its text may be shown to whoever caused it; secrets and internals belong in the log."""
+    """The base class. Its text may be shown to the caller; secrets and internals belong in the log."""
 
 
 class ConfigurationError(AgentfnError):
@@ -28,11 +28,11 @@ class ToolError(AgentfnError):
 
 
 class ModelError(AgentfnError):
-    """The language model gave no answer."""
+    """The language model gave no response."""
 
 
 class ModelUnavailable(ModelError):  # noqa: N818 - it reads as a state, like the HTTP status it stands for
-    """No answer now, perhaps one later. `retry_after` is in seconds, None where the provider did not say."""
+    """No response now, perhaps later. `retry_after` is in seconds, None where the provider did not say."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -40,20 +40,20 @@ class ModelUnavailable(ModelError):  # noqa: N818 - it reads as a state, like th
 
 
 class ModelRequestRejected(ModelError):  # noqa: N818
-    """No answer to this request, however often it is asked."""
+    """No response to this request, however often it is sent."""
 
 
 class ContextWindowExceeded(ModelRequestRejected):
-    """The transcript is longer than the model takes: a shorter one may pass."""
+    """The request is longer than the model's context window; a shorter transcript may fit."""
 
 
 class FileRejected(AgentfnError):  # noqa: N818
-    """A file, name or source that cannot be taken as it is."""
+    """A file, file name or URL that is not accepted."""
 
 
 class ConflictError(AgentfnError):
-    """The task was changed by somebody else since it was read. Read it again: what is there has won."""
+    """The task was changed since it was read. Read it again: the stored version is the valid one."""
 
 
 class StoredDataError(AgentfnError):
-    """Stored state that this version of the code cannot go on with."""
+    """Stored data is gone, was replaced, or was written by a later version of agentfn."""

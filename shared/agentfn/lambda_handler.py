@@ -80,9 +80,9 @@ class LambdaHandler:
         pushes, poster = PushStore(self._runner.tasks), Fetcher.from_settings(settings)
         door, ring = create_authenticator(agent, settings), create_signing_keys(settings)
         cards = CardEndpoint(agent, door.scheme, settings, ring)
-        notary = WebhookSigner(ring) if ring and settings.push_signed else None
+        notary = WebhookSigner(ring) if ring and settings.push.signed else None
         self._delivering = WebhookDelivery(self._runner, pushes, poster, notary)
-        pushing = PushConfigService(self._runner, pushes, poster) if settings.push else None
+        pushing = PushConfigService(self._runner, pushes, poster) if settings.push.enabled else None
         self._requests = requests = AgentRequestHandler(self._runner, cards, pushing)
         self._app = create_app(
             agent, requests, door, settings, cards, create_mcp_server(self._runner), file_routes(self._runner)
@@ -127,8 +127,8 @@ class LambdaHandler:
 
     def _normalize(self, event: Event) -> Event:
         """The event as the web application wants it."""
-        where = base_url(event, self._settings.public_url, self._settings.base_path)
-        return normalize_event(event, self._settings.base_path) | {"agentfn.address": where}
+        where = base_url(event, self._settings.http.public_url, self._settings.http.base_path)
+        return normalize_event(event, self._settings.http.base_path) | {"agentfn.address": where}
 
     async def _run_app(self, scope: Any, body: bytes, send: "Callable[[Message], None]") -> None:
         over = asyncio.Event()
@@ -186,4 +186,4 @@ class LambdaHandler:
         return True
 
     def _deadline(self, context: LambdaContext) -> Deadline:
-        return Deadline.from_lambda_context(context, reserve_seconds=self._settings.reserve_seconds)
+        return Deadline.from_lambda_context(context, reserve_seconds=self._settings.run.reserve_seconds)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agentfn.bootstrap import aws_client, model_factory
-from agentfn.settings import Settings
 from agentfn.testing import ScriptedModel
+from support.settings import load_settings
 
 JSON = {"Content-Type": "application/json", "A2A-Version": "1.0"}
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ListTasks", "params": {}})
@@ -37,9 +37,7 @@ def test_callers_tokens_come_from_the_secret_and_are_read_once(play: Any) -> Non
 def test_the_model_s_key_comes_from_the_secret_when_it_is_first_needed(play: Any, agent: Any) -> None:
     play(ScriptedModel())
     arn = make_secret("sk-secret")
-    settings = Settings(
-        agent_model="openai/gpt-5", agent_model_secret=arn, table="t", bucket="b", queue_url="q", auth="none"
-    )
+    settings = load_settings(AGENT_MODEL="openai/gpt-5", AGENT_MODEL_SECRET=arn)
     door: Any = model_factory(agent, settings)()
     assert door._key() == "sk-secret"
     assert "sk-secret" not in repr(settings)

@@ -141,7 +141,7 @@ MUTATIONS = (
     Mutation(
         "runs that get nowhere are counted",
         "runner.py",
-        "if head.idle > self.settings.max_idle_runs:",
+        "if head.idle > self.settings.run.max_idle_runs:",
         "if False:",
         DYING,
         "test_a_task_whose_every_run_dies_ends_failed_and_says_why and queue",

@@ -13,11 +13,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from agentfn import Settings
+from agentfn import ConfigurationError
 from agentfn.errors import FileRejected
 from agentfn.files import Fetcher
 from support.raw_http_server import RawHttpServer, http_response, redirect_response
 from support.resolvers import resolver_to
+from support.settings import load_settings
 
 Context = Callable[[], ssl.SSLContext]
 
@@ -113,14 +114,15 @@ def test_an_ipv6_address_has_its_brackets_in_the_host_header() -> None:
 
 
 def test_the_settings_make_the_fetcher() -> None:
-    here = Settings(table="t", bucket="b", queue_url="q", auth="none")
-    assert Fetcher.from_settings(here) == Fetcher(20.0, (), allow_loopback=False)
-    given = here.model_copy(update={"fetch_seconds": 3.0, "fetch_hosts": "a.test, *.b.test", "fetch_loopback": True})
+    assert Fetcher.from_settings(load_settings()) == Fetcher(20.0, (), allow_loopback=False)
+    given = load_settings(
+        AGENTFN_FETCH_SECONDS="3", AGENTFN_FETCH_HOSTS="a.test, *.b.test", AGENTFN_FETCH_LOOPBACK="true"
+    )
     assert Fetcher.from_settings(given) == Fetcher(3.0, ("a.test", "*.b.test"), allow_loopback=True)
 
 
 @pytest.mark.parametrize("hosts", [",", "a.test,", "https://a.test", "*", "a.test b.test", "*.*.test", "a.test/x"])
 def test_a_list_of_hosts_that_says_nothing_clear_is_no_list(hosts: str) -> None:
     """An empty one would allow every host."""
-    with pytest.raises(ValueError, match="must be names of hosts"):
-        Settings(table="t", bucket="b", queue_url="q", auth="none", fetch_hosts=hosts)
+    with pytest.raises(ConfigurationError, match="must be comma-separated host names"):
+        load_settings(AGENTFN_FETCH_HOSTS=hosts)

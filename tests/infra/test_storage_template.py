@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
+from agentfn import ConfigurationError
 from agentfn.files.upload_store import UPLOADS_PREFIX
 from agentfn.local.aws_resources import TABLE_SCHEMA
+from agentfn.settings import Settings
 from infra.templates import load
+from support.settings import load_settings
 
 STORAGE = load("infra/storage.yaml")
 AGENT = load("infra/agent.yaml")
@@ -33,9 +38,9 @@ def test_the_table_is_the_one_that_the_embedded_aws_makes() -> None:
 def test_tasks_expire_and_files_only_after_them() -> None:
     assert properties("Table")["TimeToLiveSpecification"] == {"AttributeName": "expires", "Enabled": True}
     days = STORAGE["Parameters"]["FileDays"]
-    of_tasks = AGENT["Parameters"]["TaskDays"]
-    assert days["Default"] > of_tasks["Default"]
-    assert days["MaxValue"] > of_tasks["MaxValue"]
+    assert days["Default"] > Settings.variables()["AGENTFN_TASK_DAYS"]
+    with pytest.raises(ConfigurationError, match="AGENTFN_TASK_DAYS"):
+        load_settings(AGENTFN_TASK_DAYS=str(days["MaxValue"]))
     assert rule_of("expire-files") == {
         "Id": "expire-files",
         "Status": "Enabled",

@@ -206,7 +206,7 @@ def test_the_events_for_sam_local_invoke_work_as_they_are(app: ModuleType) -> No
 
 def test_the_environment_file_has_variables_that_agentfn_knows() -> None:
     ours = {name for name in ENVIRONMENT if name.startswith("AGENT")}
-    assert ours <= Settings.variable_names()
+    assert ours <= Settings.variables().keys()
 
 
 def test_a_deployment_without_a_model_refuses_to_start_and_says_what_to_set(app: ModuleType) -> None:

@@ -176,4 +176,4 @@ def test_the_events_for_sam_local_invoke_work_as_they_are(app: ModuleType) -> No
 
 
 def test_the_environment_file_has_variables_that_agentfn_knows() -> None:
-    assert {name for name in ENVIRONMENT if name.startswith("AGENT")} <= Settings.variable_names()
+    assert {name for name in ENVIRONMENT if name.startswith("AGENT")} <= Settings.variables().keys()

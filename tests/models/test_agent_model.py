@@ -3,14 +3,14 @@
 import gc
 
 import pytest
-from pydantic import SecretStr
 
-from agentfn import Agent, Context, Settings, tool
+from agentfn import Agent, Context, tool
 from agentfn.bootstrap import model_factory
 from agentfn.testing import Stage
 from provider_stubs.clients import API_KEY, MODEL_NAMES
 from provider_stubs.script import Dialect, calls, fails, says
 from provider_stubs.server import StubProvider
+from support.settings import load_settings
 
 
 @tool
@@ -28,14 +28,10 @@ CLERK = Agent(name="clerk", description="A clerk.", tools=[look])
 
 @pytest.mark.parametrize("dialect", ["openai", "bedrock"])
 def test_an_agent_works_through_a_direct_door(dialect: Dialect, provider: StubProvider) -> None:
-    settings = Settings(
-        agent_model=MODEL_NAMES[dialect],
-        agent_model_api_base=getattr(provider, dialect),
-        agent_model_api_key=SecretStr(API_KEY),
-        table="t",
-        bucket="b",
-        queue_url="q",
-        auth="none",
+    settings = load_settings(
+        AGENT_MODEL=MODEL_NAMES[dialect],
+        AGENT_MODEL_API_BASE=getattr(provider, dialect),
+        AGENT_MODEL_API_KEY=API_KEY,
     )
     provider.play(
         calls(("c1", "look", {"at": "Rome"}), ("c2", "look", {"at": "Oslo"})),

@@ -5,31 +5,27 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentfn import Agent, ConfigurationError, Settings
+from agentfn import Agent, ConfigurationError
 from agentfn.bootstrap import model_factory
 from agentfn.models.providers.bedrock_model import BedrockModel
 from agentfn.models.providers.litellm_model import LiteLLMModel
 from agentfn.models.providers.openai_model import OpenAIModel
 from agentfn.models.registry import create_model_factory, parse_bedrock_name
 from agentfn.testing import ScriptedModel
+from support.settings import load_settings
 
 ARN = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.amazon.nova-pro-v1:0"
 BASE = "http://127.0.0.1:1/v1"
-
-
-def settings(**given: Any) -> Settings:
-    return Settings(table="t", bucket="b", queue_url="q", auth="none", **given)
 
 
 @pytest.fixture
 def chosen() -> Callable[..., type]:
     """The class of the model that an agent's environment leads to."""
     agent = Agent(name="clerk", description="A clerk.", models={"demo": ScriptedModel})
-    return lambda **given: type(model_factory(agent, settings(**given))())
+    return lambda **variables: type(model_factory(agent, load_settings(**variables))())
 
 
 @pytest.mark.parametrize(
@@ -55,7 +51,7 @@ def chosen() -> Callable[..., type]:
 def test_the_lightest_door_that_knows_a_name_is_taken(
     name: str, base: str | None, door: type, chosen: Callable[..., type]
 ) -> None:
-    assert chosen(agent_model=name, agent_model_api_base=base) is door
+    assert chosen(AGENT_MODEL=name, AGENT_MODEL_API_BASE=base) is door
 
 
 @pytest.mark.parametrize(
@@ -73,7 +69,7 @@ def test_the_lightest_door_that_knows_a_name_is_taken(
 def test_a_door_that_is_asked_for_is_taken_except_for_the_agents_own_models(
     name: str, asked: str, base: str | None, door: type, chosen: Callable[..., type]
 ) -> None:
-    assert chosen(agent_model=name, agent_model_door=asked, agent_model_api_base=base) is door
+    assert chosen(AGENT_MODEL=name, AGENT_MODEL_PROVIDER=asked, AGENT_MODEL_API_BASE=base) is door
 
 
 @pytest.mark.parametrize(
@@ -81,7 +77,7 @@ def test_a_door_that_is_asked_for_is_taken_except_for_the_agents_own_models(
     [
         ("anthropic/claude-sonnet-4-5", "openai", "AGENT_MODEL_API_BASE"),
         ("anthropic/claude-sonnet-4-5", "bedrock", "bedrock/<id>"),
-        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", "bedrock", "AGENT_MODEL_DOOR at auto"),
+        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", "bedrock", "AGENT_MODEL_PROVIDER at auto"),
         ("openai/", "auto", "provider/model"),
         ("/gpt-4o", "auto", "provider/model"),
         ("bedrock/converse/", "auto", "provider/model"),
@@ -92,14 +88,14 @@ def test_a_name_that_the_door_does_not_know_stops_the_start(
     name: str, asked: str, told: str, chosen: Callable[..., type]
 ) -> None:
     with pytest.raises(ConfigurationError, match=told) as caught:
-        chosen(agent_model=name, agent_model_door=asked)
+        chosen(AGENT_MODEL=name, AGENT_MODEL_PROVIDER=asked)
 
     assert name in str(caught.value)
 
 
 def test_an_address_that_is_none_stops_the_start(chosen: Callable[..., type]) -> None:
     with pytest.raises(ConfigurationError, match="reads https://host/v1"):
-        chosen(agent_model="openai/gpt-4o", agent_model_api_base="llm.example.com/v1")
+        chosen(AGENT_MODEL="openai/gpt-4o", AGENT_MODEL_API_BASE="llm.example.com/v1")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +112,7 @@ def test_a_door_whose_package_is_missing_stops_the_start_and_says_what_to_do(
     monkeypatch.setitem(sys.modules, package, None)
 
     with pytest.raises(ConfigurationError, match=remedy) as caught:
-        chosen(agent_model=name)
+        chosen(AGENT_MODEL=name)
 
     assert all(word in str(caught.value) for word in (name, f"package {package}", "door"))
 

@@ -240,9 +240,10 @@ def test_above_it_he_is_told_and_nothing_is_kept(caller: Caller, what: str) -> N
 
 
 def test_every_setting_of_what_a_caller_may_send_has_its_case() -> None:
-    limiting = {name for name in Settings.model_fields if name.startswith("max_")}
+    variables = (name.removeprefix("AGENTFN_").lower() for name in Settings.variables())
+    limiting = {name for name in variables if name.startswith("max_")}
     of_the_loop = {
-        *("max_steps", "max_tokens", "max_cost", "max_history_chars", "max_history_tokens", "max_nudges"),
+        *("max_steps", "max_tokens", "max_cost", "max_history_chars", "max_history_tokens", "max_retry_prompts"),
         *("max_parallel_loops", "max_parallel_tools", "max_process_tools", "max_argument_chars", "max_output_chars"),
         *("max_repeats", "max_runs", "max_idle_runs"),
     }

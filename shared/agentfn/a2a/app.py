@@ -119,10 +119,9 @@ def create_app(
     app.routes.extend(create_jsonrpc_routes(request_handler, "/", contexts, enable_v0_3_compat=True))
     app.routes.extend(create_v0_3_routes(request_handler, contexts))
     app.routes.extend(create_rest_routes(request_handler, contexts, enable_v0_3_compat=True))
-    return add_cors(
-        AuthenticationMiddleware(ProtocolMiddleware(app, settings.streaming), authenticator, settings.max_body_size),
-        settings,
-    )
+    http = settings.http
+    protected = AuthenticationMiddleware(ProtocolMiddleware(app, http.streaming), authenticator, http.max_body_bytes)
+    return add_cors(protected, http)
 
 
 async def _health(_: Request) -> JSONResponse:

@@ -3,7 +3,7 @@
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from agentfn.settings import Settings
+from agentfn.settings_groups import HttpSettings
 
 ALLOWED_METHODS = ("GET", "HEAD", "POST", "DELETE")
 EXPOSED_HEADERS = (
@@ -15,7 +15,7 @@ EXPOSED_HEADERS = (
 )  # for a page's script
 
 
-def add_cors(app: ASGIApp, settings: Settings) -> ASGIApp:
+def add_cors(app: ASGIApp, settings: HttpSettings) -> ASGIApp:
     """Around everything else: a preflight carries no token, and a page must be able to read what an error says."""
     if not settings.origins:
         return app

@@ -93,14 +93,14 @@ def parse_message(message: Message, agent: Agent, settings: Settings, idempotenc
     for number, part in pieces:
         check_part(part, number, agent.input_modes)
     text = "\n\n".join(words for _, part in pieces if (words := _part_text(part)))
-    if len(text) > settings.max_text_chars:
+    if len(text) > settings.message.max_text_chars:
         raise InvalidParamsError(
-            f"the message has {len(text):,} characters of text; {settings.max_text_chars:,} are allowed. "
+            f"the message has {len(text):,} characters of text; {settings.message.max_text_chars:,} are allowed. "
             "Send long content as a file"
         )
     sent = tuple((number, part) for number, part in pieces if part.WhichOneof("content") in FILE_CONTENTS)
-    if len(sent) > settings.max_files:
-        raise InvalidParamsError(f"the message has {len(sent)} files; {settings.max_files} are allowed")
+    if len(sent) > settings.message.max_files:
+        raise InvalidParamsError(f"the message has {len(sent)} files; {settings.message.max_files} are allowed")
     if not text and not sent:
         raise InvalidParamsError("the message is empty: it needs text, data or a file")
     said = Message()

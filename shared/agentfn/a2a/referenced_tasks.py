@@ -21,7 +21,7 @@ async def load_related_tasks(runner: Runner, owner: str, message: Message) -> Re
     _check_reference_ids(message.reference_task_ids)
     if not runner.engine.reads_transcript:
         return RelatedTasks()
-    context_id = message.context_id if runner.settings.memory_chars and not message.task_id else ""
+    context_id = message.context_id if runner.settings.run.memory_chars and not message.task_id else ""
     own = {message.task_id} if message.task_id else set()
     referred = [task_id for task_id in message.reference_task_ids if task_id not in own]
     earlier = await find_related_tasks(runner.tasks, owner, context_id, referred)

@@ -225,7 +225,7 @@ class AgentRequestHandler(RequestHandler):
 
     async def _follow_task(self, head: TaskRecord, context: ServerCallContext, config: Any) -> AsyncGenerator[Event]:
         deadline = Deadline.from_lambda_context(
-            context.state["lambda"], reserve_seconds=self._runner.settings.reserve_seconds
+            context.state["lambda"], reserve_seconds=self._runner.settings.run.reserve_seconds
         )
         async with (
             hide_internal_errors(context),
@@ -240,7 +240,7 @@ class AgentRequestHandler(RequestHandler):
         return self._push_configs
 
     def _require_streaming(self) -> None:
-        if not self._runner.settings.streaming:
+        if not self._runner.settings.http.streaming:
             raise UnsupportedOperationError(STREAMING_UNSUPPORTED)
 
     async def _read_task(self, context: ServerCallContext, task_id: str) -> TaskRecord:

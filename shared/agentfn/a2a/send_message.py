@@ -54,9 +54,9 @@ class SendMessage:
         self._runs_here = wait and runner.engine.can_suspend  # a request has no time for a run that cannot be suspended
         settings = runner.settings
         # The front door answers 504 at its limit, whatever the function still has.
-        cap = settings.request_seconds if task_streams is None else None  # a stream has as long as the function
+        cap = settings.http.request_seconds if task_streams is None else None  # a stream has as long as the function
         self._deadline = Deadline.from_lambda_context(
-            context, reserve_seconds=settings.reserve_seconds, max_seconds=cap
+            context, reserve_seconds=settings.run.reserve_seconds, max_seconds=cap
         )
 
     async def start(self, incoming: InboundMessage, push: PushSubscription | None = None) -> TaskRecord:

@@ -27,6 +27,7 @@ from agentfn.fetch.address_policy import (
 )
 from agentfn.fetch.fetch_response import FetchedFile, get_header, read_response
 from agentfn.settings import Settings
+from agentfn.settings_groups import FetchSettings, default_of, split_list
 
 if TYPE_CHECKING:
     from httpcore import AsyncConnectionPool, Response
@@ -54,7 +55,7 @@ class Fetcher:
     machine's own addresses: for tests.
     """
 
-    timeout_seconds: float = 20.0
+    timeout_seconds: float = default_of(FetchSettings, "timeout_seconds")
     hosts: tuple[str, ...] = ()
     allow_loopback: bool = False
     resolver: Resolver = resolve_host
@@ -62,8 +63,8 @@ class Fetcher:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        hosts = tuple(name.strip() for name in settings.fetch_hosts.split(",") if name.strip())
-        return cls(settings.fetch_seconds, hosts, settings.fetch_loopback)
+        fetch = settings.fetch
+        return cls(fetch.timeout_seconds, tuple(split_list(fetch.hosts)), fetch.loopback)
 
     async def check(self, url: str) -> None:
         """Raises FileRefused for an address that nothing would be sent to now."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from agentfn.models import Usage
+from agentfn.settings_groups import LoopSettings, ModelSettings, default_of
 from agentfn.tools.execution import ToolLimits
 
 LIFECYCLE_TOOL_NAMES = frozenset(
@@ -22,8 +23,8 @@ class RetryPolicy:
     minute now and then does not.
     """
 
-    timeout_seconds: float = 180.0
-    max_retries: int = 4
+    timeout_seconds: float = default_of(ModelSettings, "timeout_seconds")
+    max_retries: int = default_of(ModelSettings, "max_retries")
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,13 @@ class LoopLimits:
     `closing_seconds` are kept for the last answer where a loop that runs out of time cannot go on in another run.
     """
 
-    max_steps: int = 40
+    max_steps: int = default_of(LoopSettings, "max_steps")
     max_total_tokens: int | None = None
     max_cost: float | None = None
-    max_history_chars: int = 400_000
+    max_history_chars: int = default_of(LoopSettings, "max_history_chars")
     max_history_tokens: int | None = None
-    max_repeats: int = 6
-    max_retry_prompts: int = 2
+    max_repeats: int = default_of(LoopSettings, "max_repeats")
+    max_retry_prompts: int = default_of(LoopSettings, "max_retry_prompts")
     final_answer_seconds: float = 20.0
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     tools: ToolLimits = field(default_factory=ToolLimits)

@@ -55,7 +55,7 @@ class McpServer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = Headers(scope=scope).get("origin", "")
-        if origin and not {origin, "*"} & set(self._settings.origins):
+        if origin and not {origin, "*"} & set(self._settings.http.origins):
             error = {"code": -32600, "message": ORIGIN_REFUSED.format(origin=origin)}
             await JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 403)(scope, receive, send)
             return
@@ -66,7 +66,7 @@ class McpServer:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         manager = StreamableHTTPSessionManager(
-            self._server, json_response=True, stateless=True, max_request_body_size=self._settings.max_body_size
+            self._server, json_response=True, stateless=True, max_request_body_size=self._settings.http.max_body_bytes
         )
         async with manager.run():
             await manager.handle_request(scope, receive, send)
@@ -95,9 +95,9 @@ class McpServer:
         assert context.request is not None  # it came by HTTP
         scope: Scope = context.request.scope
         owner, settings = scope["agentfn.auth.identity"].user_name, self._settings
-        cap = settings.request_seconds  # the front door answers 504 then, whatever the function still has
+        cap = settings.http.request_seconds  # the front door answers 504 then, whatever the function still has
         deadline = Deadline.from_lambda_context(
-            scope["aws.context"], reserve_seconds=settings.reserve_seconds, max_seconds=cap
+            scope["aws.context"], reserve_seconds=settings.run.reserve_seconds, max_seconds=cap
         )
         tool = self._find_tool(params.name)
         async with shielded(scope["aws.context"].aws_request_id):

@@ -79,7 +79,7 @@ class McpToolCaller:
 
     async def _attach_files(self, sent: dict[str, Any], files: TaskWorkspace, deadline: Deadline) -> dict[str, Any]:
         """The arguments that are files, by their names in the workspace. Raises FileRefused."""
-        seconds = deadline.limit(self._runner.settings.fetch_seconds)
+        seconds = deadline.limit(self._runner.settings.fetch.timeout_seconds)
         try:
             async with asyncio.timeout(seconds):
                 return {name: await self._attach_value(value, name, files) for name, value in sent.items()}
@@ -104,10 +104,10 @@ class McpToolCaller:
         settings, taken = self._runner.settings, files.records
         if not source.lower().startswith(SOURCE_PREFIXES):
             raise FileRejected(NO_SOURCE)
-        if len(taken) >= settings.max_files:
-            raise FileRejected(f"the call has too many files; {settings.max_files} are allowed")
-        left = settings.max_files_size - sum(record.size for record in taken)
-        file = await fetch_source(source, self._fetcher, max_bytes=min(settings.max_file_size, left))
+        if len(taken) >= settings.message.max_files:
+            raise FileRejected(f"the call has too many files; {settings.message.max_files} are allowed")
+        left = settings.message.max_total_file_bytes - sum(record.size for record in taken)
+        file = await fetch_source(source, self._fetcher, max_bytes=min(settings.message.max_file_bytes, left))
         return (await asyncio.to_thread(files.attach, file)).name
 
     def _build_output(self, output: Output, files: TaskWorkspace, name: str) -> McpToolOutput:

@@ -85,12 +85,12 @@ def _name_fault(name: str, door: ProviderName, base: str | None) -> str:
     if door == "openai" and slash and provider != "openai" and not base:
         return (
             f"the model {name} is not OpenAI's, so the door openai needs the address of its server in "
-            "AGENT_MODEL_API_BASE; or leave AGENT_MODEL_DOOR at auto"
+            "AGENT_MODEL_API_BASE; or leave AGENT_MODEL_PROVIDER at auto"
         )
     if door == "bedrock" and not BEDROCK_NAME.fullmatch(name):
         return (
             f"the model {name} is none that the door bedrock knows, which are bedrock/<id>, bedrock/<region>/<id> and "
-            "ARNs; litellm knows others: leave AGENT_MODEL_DOOR at auto"
+            "ARNs; litellm knows others: leave AGENT_MODEL_PROVIDER at auto"
         )
     return ""
 

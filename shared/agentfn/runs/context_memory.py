@@ -54,10 +54,10 @@ class RelatedTasks:
 
         `own` are the files that the task has already: their names are taken.
         """
-        files = _carry_files([*self.referenced, *self.same_context], existing_files, settings.max_files)
-        said = self._conversation(files, settings.memory_chars)
+        files = _carry_files([*self.referenced, *self.same_context], existing_files, settings.message.max_files)
+        said = self._conversation(files, settings.run.memory_chars)
         for head in self.referenced:
-            said += _reference_utterances(head, files, settings.max_output_chars // len(self.referenced))
+            said += _reference_utterances(head, files, settings.tools.max_output_chars // len(self.referenced))
         if not said:
             return ContextMemory()
         named = {file.name for words in said for _, file in words.files}

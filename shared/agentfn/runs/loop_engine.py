@@ -66,9 +66,9 @@ class LoopEngine:
             task_id=run.journal.record.task.id,
             limits=self.limits,
             sampling=agent.sampling,
-            tool_protocol=self.settings.agent_protocol,
+            tool_protocol=self.settings.model.tool_protocol,
             force_first_tool=agent.force_first_tool,
             compact_schemas=agent.compact_tools,
             can_suspend=True,
         )
-        return LoopTaskContext(run, loop, self.settings.max_parallel_loops)
+        return LoopTaskContext(run, loop, self.settings.loop.max_parallel_loops)

@@ -81,7 +81,7 @@ class Runner:
             await self.queue.set_visibility(message.receipt_handle, RETRY_DELAY_SECONDS)
 
     def lease(self, deadline: Deadline) -> Lease:
-        return Lease(self.settings.lease_seconds, self.settings.reserve_seconds, deadline)
+        return Lease(self.settings.run.lease_seconds, self.settings.run.reserve_seconds, deadline)
 
     async def run(
         self,
@@ -188,10 +188,10 @@ class Runner:
 
     def _reached_limit(self, record: TaskRecord) -> str:
         """Why the task may not run again; empty if it may."""
-        if record.run > self.settings.max_runs:
-            return TOO_MANY_RUNS_TEXT.format(runs=self.settings.max_runs)
-        if record.idle > self.settings.max_idle_runs:
-            return NO_PROGRESS_TEXT.format(runs=self.settings.max_idle_runs)
+        if record.run > self.settings.run.max_runs:
+            return TOO_MANY_RUNS_TEXT.format(runs=self.settings.run.max_runs)
+        if record.idle > self.settings.run.max_idle_runs:
+            return NO_PROGRESS_TEXT.format(runs=self.settings.run.max_idle_runs)
         return ""
 
     async def _fail(self, journal: Journal, reason: str) -> None:

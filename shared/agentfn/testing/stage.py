@@ -23,7 +23,7 @@ from agentfn.lambda_handler import LambdaHandler, serve
 from agentfn.local.aws_resources import AwsResources, create_resources
 from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rest_event, rpc_event
 from agentfn.models import Model
-from agentfn.settings import Settings, variable_name
+from agentfn.settings import Settings
 
 STAGE_REGION = "eu-central-1"
 STAGE_CALLERS = ("alice", "bob")
@@ -57,7 +57,7 @@ class Stage:
         self._agent = agent
         self._model = model
         self._serve_options: dict[str, Any] = {"executor": executor, "repeatable": repeatable}
-        self._settings = {variable_name(name): str(value) for name, value in settings.items()}
+        self._settings = {_variable_name(name): str(value) for name, value in settings.items()}
         self._stack = ExitStack()
         self.aws_calls: Counter[str] = Counter()
 
@@ -234,3 +234,11 @@ def _file_part(name: str, content: bytes | Path) -> JsonObject:
     raw = content.read_bytes() if isinstance(content, Path) else content
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return {"raw": base64.b64encode(raw).decode(), "filename": name, "mediaType": media_type}
+
+
+def _variable_name(keyword: str) -> str:
+    """max_steps is AGENTFN_MAX_STEPS, and agent_model is AGENT_MODEL. Raises TypeError for an unknown setting."""
+    for name in (keyword.upper(), f"AGENTFN_{keyword.upper()}"):
+        if name in Settings.variables():
+            return name
+    raise TypeError(f"there is no setting {keyword}")

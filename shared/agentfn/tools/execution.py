@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agentfn.errors import ToolError
+from agentfn.settings_groups import ToolSettings, default_of
 from agentfn.tools.schemas.function_schema import FunctionSignature
 from agentfn.tools.threads import contain_exit, run_in_thread
 from agentfn.tools.tool import Tool
@@ -23,11 +24,11 @@ CLEANUP_SECONDS = 0.25  # seconds that an async tool gets for it when its time i
 class ToolLimits:
     """Times in seconds, sizes in characters. `parallel` is how many calls of one turn run at once."""
 
-    timeout_seconds: float = 120.0
-    wait_seconds: float = 30.0
-    max_argument_chars: int = 200_000
-    max_output_chars: int = 30_000
-    max_parallel_calls: int = 8
+    timeout_seconds: float = default_of(ToolSettings, "timeout_seconds")
+    wait_seconds: float = default_of(ToolSettings, "wait_seconds")
+    max_argument_chars: int = default_of(ToolSettings, "max_argument_chars")
+    max_output_chars: int = default_of(ToolSettings, "max_output_chars")
+    max_parallel_calls: int = default_of(ToolSettings, "max_parallel")
 
 
 class ArgumentTypeError(Exception):

@@ -29,7 +29,9 @@ class CardEndpoint:
     def __init__(
         self, agent: Agent, scheme: AuthScheme, settings: Settings, signing_keys: SigningKeys | None = None
     ) -> None:
-        build = functools.partial(build_card, agent, scheme, streaming=settings.streaming, push=settings.push)
+        build = functools.partial(
+            build_card, agent, scheme, streaming=settings.http.streaming, push=settings.push.enabled
+        )
         self._public_card, self._extended_card = build(), build(extended=True)
         self._signing_keys = signing_keys
         self.is_signed = signing_keys is not None

@@ -69,7 +69,7 @@ class FileEndpoints:
     async def create_upload(self, request: Request) -> Response:
         """What an upload is made with, and the part by which a message refers to it."""
         try:
-            wanted = parse_upload_request(await request.body(), self._runner.settings.max_upload_size)
+            wanted = parse_upload_request(await request.body(), self._runner.settings.message.max_upload_bytes)
         except InvalidUpload as unfit:
             return _error_response(unfit.status, str(unfit), field=unfit.field)
         uploads = UploadStore(self._bucket, self._runner.agent.name, request.scope["agentfn.auth.identity"].user_name)

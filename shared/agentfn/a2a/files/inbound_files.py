@@ -26,9 +26,9 @@ async def read_files(
     not among the agent's `modes` ContentTypeNotSupportedError.
     """
     files: list[File | Upload] = []
-    left = settings.max_files_size
+    left = settings.message.max_total_file_bytes
     try:
-        async with asyncio.timeout(settings.fetch_seconds):
+        async with asyncio.timeout(settings.fetch.timeout_seconds):
             for number, part in parts:
                 if is_upload(part):
                     files.append(await find_upload(part, number, uploads, settings))
@@ -38,15 +38,15 @@ async def read_files(
                 check_file(files[-1].content_type, files[-1].name, number, input_modes)
     except TimeoutError:
         raise InvalidParamsError(
-            f"part {number}: the files of the message did not come within {settings.fetch_seconds:g} s"
+            f"part {number}: the files of the message did not come within {settings.fetch.timeout_seconds:g} s"
         ) from None
     return files
 
 
 async def _read_file(part: Part, number: int, settings: Settings, remaining_bytes: int) -> File:
     """`left` is how many bytes the message's files may still have."""
-    limit = min(settings.max_file_size, remaining_bytes)
-    together = f"; all files of a message may have {settings.max_files_size:,} together"
+    limit = min(settings.message.max_file_bytes, remaining_bytes)
+    together = f"; all files of a message may have {settings.message.max_total_file_bytes:,} together"
     try:
         file = (
             _inline_file(part, number)
@@ -57,7 +57,7 @@ async def _read_file(part: Part, number: int, settings: Settings, remaining_byte
             raise FileRejected(f"{file.name} has {file.size:,} bytes; {limit:,} are allowed")
     except FileRejected as error:
         raise InvalidParamsError(
-            f"part {number}: {error}{together if remaining_bytes < settings.max_file_size else ''}"
+            f"part {number}: {error}{together if remaining_bytes < settings.message.max_file_bytes else ''}"
         ) from None
     return file
 

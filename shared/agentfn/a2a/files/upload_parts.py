@@ -26,7 +26,7 @@ async def find_upload(part: Part, number: int, uploads: UploadStore, settings: S
         raise InvalidParamsError(f"part {number}: {UPLOAD_NOT_FOUND}")
     if not upload.size:
         raise InvalidParamsError(f"part {number}: the file {upload.name} is empty")
-    most = settings.max_upload_size
+    most = settings.message.max_upload_bytes
     if upload.size > most:
         raise InvalidParamsError(f"part {number}: {upload.name} has {upload.size:,} bytes; {most:,} are allowed")
     return upload
