@@ -22,7 +22,7 @@ def parts() -> list[Part]:
     ]
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.cited)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.citation)
 def test_a_question_about_the_packet_is_answered_with_item_and_page(
     librarian: AgentClient, parts: list[Part], question: SampleQuestion
 ) -> None:

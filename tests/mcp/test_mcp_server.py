@@ -24,6 +24,7 @@ from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event
 from agentfn.testing.stage import auth_headers
 from agentfn.tools import TaskSuspended
 from conftest import SideEffects
+from support.echo_executor import EchoExecutor
 from support.raw_http_server import RawHttpServer, Write, http_response
 
 pytestmark = pytest.mark.slow
@@ -591,9 +592,7 @@ def test_an_agent_without_tools_offers_none(ledger: SideEffects) -> None:
 
 
 def test_an_agent_with_an_executor_has_no_such_door(clerk: Agent) -> None:
-    from runs.test_executor_engine import Echo
-
-    with Stage(clerk, executor=Echo(), mcp=True) as stage:
+    with Stage(clerk, executor=EchoExecutor(), mcp=True) as stage:
         assert post(stage, request_of("ping", None, HANDSHAKE)[0])["statusCode"] == 404
 
 

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.slow
 
 LIGHT = """
 import sys
-import agentfn.models.providers.bedrock_model, agentfn.models.providers.litellm_model, agentfn.models.providers.openai_model, agentfn.testing.scripted_model
+import agentfn.testing.scripted_model
+from agentfn.models.providers import bedrock_model, litellm_model, openai_model
 print({"litellm", "openai", "boto3"} & sys.modules.keys())
 """
 

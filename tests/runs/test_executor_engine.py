@@ -1,68 +1,24 @@
 """Agents of other frameworks: an executor that is written against a2a-sdk alone, with our store, queue and files."""
 
-import asyncio
 import time
 from typing import Any
 
 import pytest
 import requests
-from a2a.helpers import new_raw_part, new_text_part
-from a2a.server.agent_execution import AgentExecutor, RequestContext
-from a2a.server.events.event_queue import EventQueue
-from a2a.server.tasks import TaskUpdater
-from a2a.types import Message, Role, TaskState, TaskStatus, TaskStatusUpdateEvent
 
 from agentfn import Agent
 from agentfn.testing import Stage
 from conftest import status_text, task_state
-
-
-class Echo(AgentExecutor):
-    """Says what it was told, hands over a file, and can be made to behave badly."""
-
-    def __init__(self) -> None:
-        self.runs = 0
-        self.cancelled = False
-
-    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        self.runs += 1
-        text = context.get_user_input()
-        task_id, context_id = str(context.task_id), str(context.context_id)
-        updater = TaskUpdater(event_queue, task_id, context_id)
-        match text:
-            case "crash":
-                raise RuntimeError("broken")
-            case "silence":
-                return
-            case "sleep":
-                await asyncio.sleep(60)
-            case "talk":
-                said = Message(message_id="m", role=Role.ROLE_AGENT, parts=[new_text_part("Just talk.")])
-                await event_queue.enqueue_event(said)
-                return
-            case "ask":
-                await updater.requires_input(updater.new_agent_message([new_text_part("Which?")]))
-                return
-        await updater.start_work()
-        raw = b"".join(part.raw for part in (context.message.parts if context.message else []))
-        await updater.add_artifact([new_raw_part(raw + b"!", "text/plain", "echo.txt")], name="echo")
-        await updater.complete(updater.new_agent_message([new_text_part(f"You said {text}.")]))
-        late = TaskStatusUpdateEvent(status=TaskStatus(state=TaskState.TASK_STATE_WORKING))
-        await event_queue.enqueue_event(late)  # after the end, and so of no account
-        if text == "hello":
-            raise RuntimeError("so is this")
-
-    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        self.cancelled = True
+from support.echo_executor import EchoExecutor
 
 
 @pytest.fixture
-def echo() -> Echo:
-    return Echo()
+def echo() -> EchoExecutor:
+    return EchoExecutor()
 
 
 @pytest.fixture
-def stage(echo: Echo) -> Any:
+def stage(echo: EchoExecutor) -> Any:
     agent = Agent(name="clerk", description="Of another framework.")
     with Stage(agent, executor=echo) as stage:
         yield stage
@@ -74,7 +30,7 @@ def finish(stage: Stage, text: str, **rest: Any) -> dict[str, Any]:
     return stage.get(task["id"])
 
 
-def test_an_executor_s_task_runs_whole_in_the_queue_s_door(stage: Stage, echo: Echo) -> None:
+def test_an_executor_s_task_runs_whole_in_the_queue_s_door(stage: Stage, echo: EchoExecutor) -> None:
     task = finish(stage, "hello", files={"a.txt": b"bytes"})
     assert (task_state(task), status_text(task)) == ("completed", "You said hello.")
     [artifact] = task["artifacts"]
@@ -94,7 +50,7 @@ def test_a_bare_message_completes_the_task(stage: Stage) -> None:
     assert status_text(finish(stage, "talk")) == "Just talk."
 
 
-def test_it_can_ask_and_is_called_again_with_the_answer(stage: Stage, echo: Echo) -> None:
+def test_it_can_ask_and_is_called_again_with_the_answer(stage: Stage, echo: EchoExecutor) -> None:
     task = finish(stage, "ask")
     assert task_state(task) == "input_required"
     stage.send("this one", taskId=task["id"], wait=False)
@@ -122,7 +78,7 @@ def test_one_that_needs_more_time_than_a_run_has_fails_and_says_so(stage: Stage)
 def test_after_a_run_that_died_it_is_run_again_only_if_that_is_harmless(repeatable: bool) -> None:
     from agentfn.bootstrap import aws_client
 
-    echo = Echo()
+    echo = EchoExecutor()
     with Stage(Agent(name="clerk", description="x"), executor=echo, repeatable=repeatable) as stage:
         task = stage.send("hello", wait=False)
         aws_client("dynamodb").update_item(
@@ -136,7 +92,7 @@ def test_after_a_run_that_died_it_is_run_again_only_if_that_is_harmless(repeatab
     assert (task_state(done), echo.runs) == (("completed", 1) if repeatable else ("failed", 0))
 
 
-def test_cancel_reaches_an_executor_in_the_middle_of_its_work(stage: Stage, echo: Echo) -> None:
+def test_cancel_reaches_an_executor_in_the_middle_of_its_work(stage: Stage, echo: EchoExecutor) -> None:
     import threading
 
     from agentfn.testing import LocalLambdaContext, queue_event

@@ -60,7 +60,8 @@ def _first_rows(table: Table, rows: int) -> str:
     ]
     if not first:
         return ""
-    title = f"First {len(first)} rows{f', first {WIDE_TABLE_COLUMNS} columns' if len(table.columns) > WIDE_TABLE_COLUMNS else ''}:"
+    columns = f", first {WIDE_TABLE_COLUMNS} columns" if len(table.columns) > WIDE_TABLE_COLUMNS else ""
+    title = f"First {len(first)} rows{columns}:"
     return f"{title}\n\n{markdown_table([column.name for column in table.columns[:WIDE_TABLE_COLUMNS]], first)}"
 
 

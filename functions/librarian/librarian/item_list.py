@@ -26,7 +26,8 @@ def _document_lines(document: Document, most: int) -> Iterable[str]:
     if len(shown) > most:  # the deepest go first
         shown = tuple(item for item in shown if item.level == 1)
     for item in shown[:most]:
-        yield f"{'  ' * (item.level - 1)}- {item.id} · {item.title} · {format_range(content.unit, item.first, item.last)}"
+        place = format_range(content.unit, item.first, item.last)
+        yield f"{'  ' * (item.level - 1)}- {item.id} · {item.title} · {place}"
     if len(shown[:most]) < len(document.items):
         yield f"Not shown: {len(document.items) - len(shown[:most])} further items."
     yield from (f"Note: {note}" for note in content.notes)

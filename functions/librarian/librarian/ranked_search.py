@@ -22,7 +22,8 @@ TERM_SATURATION, LENGTH_WEIGHT = 1.2, 0.75
 TERM_PATTERN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 # Scripts that put no blanks between words are searched by pairs of signs.
 UNSPACED_SCRIPT = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]+")
-COMMON_WORDS = """a about an and any are as at be been but by can could did do does for from had has have how i in into is it
+COMMON_WORDS = """
+a about an and any are as at be been but by can could did do does for from had has have how i in into is it
 its many me much of on or our shall should so that the their them there these they this to was we were what when where
 which who whom whose why will with would you your"""
 STOP_WORDS = frozenset(COMMON_WORDS.split())

@@ -30,8 +30,8 @@ MAP_INSTRUCTIONS = (
 )
 REDUCE_INSTRUCTIONS = (
     "You put digests of the parts of a packet of documents together. Begin with the two or three things that matter "
-    f"most, then go through the rest in the order of the packet, at most two lines for each item. {SUMMARY_RULES} Keep the "
-    "citations of the digests; add nothing that is in none of them."
+    "most, then go through the rest in the order of the packet, at most two lines for each item. "
+    f"{SUMMARY_RULES} Keep the citations of the digests; add nothing that is in none of them."
 )
 
 

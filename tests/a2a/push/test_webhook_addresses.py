@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.webhook_subscriber import Subscriber, deliver, send, stage
+from support.webhook_receiver import WebhookReceiver, deliver_all, push_stage, send_with_webhook
 
 NAME = "hooks.example"
 
@@ -33,19 +33,19 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Names:
 
 
 def test_who_is_known_later_misses_nothing(names: Names) -> None:
-    with closing(Subscriber()) as subscriber, stage("There.") as played:
-        send(played, subscriber.url.replace("127.0.0.1", NAME))
+    with closing(WebhookReceiver()) as subscriber, push_stage("There.") as played:
+        send_with_webhook(played, subscriber.url.replace("127.0.0.1", NAME))
         played.drain_queue()
         assert subscriber.bodies == []
         names.address = "127.0.0.1"
-        deliver(played)
+        deliver_all(played)
         assert subscriber.states == ["SUBMITTED", "WORKING", "COMPLETED"]
 
 
 def test_who_is_never_known_is_given_up_and_harms_no_task(names: Names) -> None:
-    with stage("There.") as played:
-        task = send(played, f"https://{NAME}/hook")
-        deliver(played)
+    with push_stage("There.") as played:
+        task = send_with_webhook(played, f"https://{NAME}/hook")
+        deliver_all(played)
         told = played.get(task["id"])
         assert told["status"]["state"] == "TASK_STATE_COMPLETED"
         assert told["metadata"]["agentfn"]["push"] == {task["id"]: {"delivered": 0, "failed": True}}
@@ -53,9 +53,9 @@ def test_who_is_never_known_is_given_up_and_harms_no_task(names: Names) -> None:
 
 
 def test_who_turns_out_to_be_inside_is_never_connected_to(names: Names) -> None:
-    with closing(Subscriber()) as subscriber, stage("There.", fetch_loopback="false") as played:
-        task = send(played, subscriber.url.replace("127.0.0.1", NAME))
+    with closing(WebhookReceiver()) as subscriber, push_stage("There.", fetch_loopback="false") as played:
+        task = send_with_webhook(played, subscriber.url.replace("127.0.0.1", NAME))
         names.address = "127.0.0.1"
-        deliver(played)
+        deliver_all(played)
         assert subscriber.bodies == []
         assert played.get(task["id"])["metadata"]["agentfn"]["push"] == {task["id"]: {"delivered": 0, "failed": True}}

@@ -94,7 +94,8 @@ def correlation(table: Table, x: Column, y: Column, group: Column | None = None)
     numbers = f"COUNT(*) AS n, ROUND(CORR({x.name}, {y.name}), 3) AS correlation"
     sql = f"SELECT 'all' AS rows, {numbers} {where}"
     if group:
-        sql += f" UNION ALL SELECT * FROM (SELECT {_group_expression(group, named=False)}, {numbers} {where} GROUP BY 1 ORDER BY 1)"
+        by_group = f"SELECT {_group_expression(group, named=False)}, {numbers} {where} GROUP BY 1 ORDER BY 1"
+        sql += f" UNION ALL SELECT * FROM ({by_group})"
     columns = ", ".join(column.name for column in (x, y, group) if column)
     series = group.name if group and group.distinct <= 8 else None
     drawing = ChartSpec("scatter", x.name, y.name, series, f"SELECT {columns} FROM {table.name}")

@@ -51,7 +51,8 @@ def _comparison_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     if len(lines) == 1:
         return listed
     gap = float(high[-1]) - float(low[-1])
-    return f"{listed} It is highest for {_group_label(high[:-2])} and lowest for {_group_label(low[:-2])}, a difference of {gap:.6g}."
+    highest, lowest = _group_label(high[:-2]), _group_label(low[:-2])
+    return f"{listed} It is highest for {highest} and lowest for {lowest}, a difference of {gap:.6g}."
 
 
 def _distribution_sentence(analysis: Analysis, lines: list[list[str]]) -> str:

@@ -11,7 +11,8 @@ HIDDEN_TAGS = frozenset(
     {"script", "style", "template", "noscript", "svg", "head", "iframe", "object", "select", "canvas"}
 )
 HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
-BLOCK_TAG_NAMES = """address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
+BLOCK_TAG_NAMES = """
+address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure
 footer form header hgroup hr html legend li main menu nav ol p pre section summary table tbody tfoot thead tr ul"""
 BLOCK_TAGS = frozenset(BLOCK_TAG_NAMES.split())
 CELL_TAGS = frozenset({"td", "th"})

@@ -10,20 +10,22 @@ import pytest
 from agentfn.models import ModelRequest
 from agentfn.testing import LocalLambdaContext, RpcError, calls, rpc_event
 from agentfn.testing.stage import auth_headers
-from support.webhook_subscriber import Subscriber, deliver, send, stage
+from support.webhook_receiver import WebhookReceiver, deliver_all, push_stage, send_with_webhook
 
 
 @pytest.fixture
-def subscriber() -> Iterator[Subscriber]:
-    subscriber = Subscriber()
+def subscriber() -> Iterator[WebhookReceiver]:
+    subscriber = WebhookReceiver()
     yield subscriber
     subscriber.close()
 
 
-def test_a_subscriber_is_told_of_everything_in_order(subscriber: Subscriber) -> None:
-    with stage(calls("draw"), "There.") as played:
-        task = send(played, subscriber.url, token="t0ken", authentication={"scheme": "Bearer", "credentials": "s3cret"})
-        deliver(played)
+def test_a_subscriber_is_told_of_everything_in_order(subscriber: WebhookReceiver) -> None:
+    with push_stage(calls("draw"), "There.") as played:
+        task = send_with_webhook(
+            played, subscriber.url, token="t0ken", authentication={"scheme": "Bearer", "credentials": "s3cret"}
+        )
+        deliver_all(played)
         assert subscriber.states == ["SUBMITTED", "WORKING", "COMPLETED"]
         artifacts = [body["artifactUpdate"] for body in subscriber.bodies if "artifactUpdate" in body]
         assert "X-Amz-Signature" in artifacts[0]["artifact"]["parts"][0]["url"]
@@ -32,18 +34,18 @@ def test_a_subscriber_is_told_of_everything_in_order(subscriber: Subscriber) -> 
         assert (headers["x-a2a-notification-token"], headers["authorization"]) == ("t0ken", "Bearer s3cret")
 
 
-def test_who_subscribes_later_is_told_of_what_comes_then(subscriber: Subscriber) -> None:
-    with stage(calls("ask_user", question="Which?"), "There.") as played:
+def test_who_subscribes_later_is_told_of_what_comes_then(subscriber: WebhookReceiver) -> None:
+    with push_stage(calls("ask_user", question="Which?"), "There.") as played:
         task = played.send("Draw!")
         config = played.rpc("CreateTaskPushNotificationConfig", {"taskId": task["id"], "url": subscriber.url})
         assert config["id"] == task["id"]
         played.send("That one.", taskId=task["id"])
-        deliver(played)
+        deliver_all(played)
     assert subscriber.states[-1] == "COMPLETED"
     assert "INPUT_REQUIRED" not in subscriber.states
 
 
-def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: Subscriber) -> None:
+def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: WebhookReceiver) -> None:
     begun, subscribed = threading.Event(), threading.Event()
 
     async def answer(_: ModelRequest) -> str:
@@ -52,7 +54,7 @@ def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: Subsc
             await asyncio.sleep(0.01)
         return "There."
 
-    with stage(answer) as played:
+    with push_stage(answer) as played:
         task = played.send("Draw!", wait=False)
         working = threading.Thread(target=played.drain_queue)
         working.start()
@@ -62,51 +64,51 @@ def test_who_subscribes_while_a_run_goes_on_is_told_of_its_end(subscriber: Subsc
         other(rpc_event("CreateTaskPushNotificationConfig", params, auth_headers("alice")), LocalLambdaContext(30))
         subscribed.set()
         working.join()
-        deliver(played)
+        deliver_all(played)
     assert subscriber.states[-1] == "COMPLETED"
 
 
-def test_a_webhook_that_fails_is_tried_again_and_misses_nothing(subscriber: Subscriber) -> None:
+def test_a_webhook_that_fails_is_tried_again_and_misses_nothing(subscriber: WebhookReceiver) -> None:
     subscriber.answers = [503, 500, 200, 302, 429]
-    with stage(calls("draw"), "There.") as played:
-        send(played, subscriber.url)
-        deliver(played)
+    with push_stage(calls("draw"), "There.") as played:
+        send_with_webhook(played, subscriber.url)
+        deliver_all(played)
     assert list(dict.fromkeys(subscriber.states)) == ["SUBMITTED", "WORKING", "COMPLETED"]
     assert "artifactUpdate" in [next(iter(body)) for body in subscriber.bodies]
 
 
-def test_a_webhook_that_never_answers_is_given_up_and_harms_no_task(subscriber: Subscriber) -> None:
+def test_a_webhook_that_never_answers_is_given_up_and_harms_no_task(subscriber: WebhookReceiver) -> None:
     subscriber.answers = [500] * 100
-    with stage("There.") as played:
-        task = send(played, subscriber.url)
-        deliver(played)
+    with push_stage("There.") as played:
+        task = send_with_webhook(played, subscriber.url)
+        deliver_all(played)
         assert len(subscriber.answers) == 100 - 8
         told = played.get(task["id"])
         assert told["status"]["state"] == "TASK_STATE_COMPLETED"
         assert told["metadata"]["agentfn"]["push"] == {task["id"]: {"delivered": 0, "failed": True}}
 
 
-def test_a_subscriber_that_is_gone_is_asked_once(subscriber: Subscriber) -> None:
+def test_a_subscriber_that_is_gone_is_asked_once(subscriber: WebhookReceiver) -> None:
     subscriber.answers = [410] + [500] * 100
-    with stage("There.") as played:
-        send(played, subscriber.url)
-        deliver(played)
+    with push_stage("There.") as played:
+        send_with_webhook(played, subscriber.url)
+        deliver_all(played)
     assert len(subscriber.answers) == 100
 
 
-def test_an_old_subscriber_gets_the_task_in_its_own_words(subscriber: Subscriber) -> None:
+def test_an_old_subscriber_gets_the_task_in_its_own_words(subscriber: WebhookReceiver) -> None:
     message = {"messageId": "m", "role": "user", "kind": "message", "parts": [{"kind": "text", "text": "Hi"}]}
     configuration = {"blocking": False, "pushNotificationConfig": {"url": subscriber.url}}
-    with stage("There.") as played:
+    with push_stage("There.") as played:
         played.rpc("message/send", {"message": message, "configuration": configuration})
-        deliver(played)
+        deliver_all(played)
     assert {body["kind"] for body in subscriber.bodies} == {"task"}
     assert subscriber.bodies[-1]["status"]["state"] == "completed"
 
 
-def test_configurations_are_read_listed_and_deleted_by_their_owner_alone(subscriber: Subscriber) -> None:
-    with stage("There.") as played:
-        task = send(played, subscriber.url, id="mine")
+def test_configurations_are_read_listed_and_deleted_by_their_owner_alone(subscriber: WebhookReceiver) -> None:
+    with push_stage("There.") as played:
+        task = send_with_webhook(played, subscriber.url, id="mine")
         params = {"taskId": task["id"], "id": "mine"}
         assert played.rpc("GetTaskPushNotificationConfig", params)["url"] == subscriber.url
         listed = played.rpc("ListTaskPushNotificationConfigs", {"taskId": task["id"]})
@@ -117,7 +119,7 @@ def test_configurations_are_read_listed_and_deleted_by_their_owner_alone(subscri
             assert refused.value.code == -32001
         for _ in range(2):
             played.rpc("DeleteTaskPushNotificationConfig", params)
-        deliver(played)
+        deliver_all(played)
     assert subscriber.bodies == []
 
 
@@ -134,22 +136,22 @@ def test_configurations_are_read_listed_and_deleted_by_their_owner_alone(subscri
     ],
 )
 def test_an_address_that_is_not_public_is_refused_and_nothing_is_stored(url: str) -> None:
-    with stage("There.", fetch_loopback="false") as played:
+    with push_stage("There.", fetch_loopback="false") as played:
         with pytest.raises(RpcError) as refused:
-            send(played, url, id="x")
+            send_with_webhook(played, url, id="x")
         assert (refused.value.code, played.table_items()) == (-32602, [])
 
 
-def test_a_secret_that_could_make_a_header_is_refused(subscriber: Subscriber) -> None:
-    with stage("There.") as played, pytest.raises(RpcError) as refused:
-        send(played, subscriber.url, token="a\r\nX-Evil: 1")
+def test_a_secret_that_could_make_a_header_is_refused(subscriber: WebhookReceiver) -> None:
+    with push_stage("There.") as played, pytest.raises(RpcError) as refused:
+        send_with_webhook(played, subscriber.url, token="a\r\nX-Evil: 1")
     assert refused.value.code == -32602
 
 
-def test_where_push_is_off_the_card_says_so_and_configurations_are_refused(subscriber: Subscriber) -> None:
-    with stage("There.", push="false") as played:
+def test_where_push_is_off_the_card_says_so_and_configurations_are_refused(subscriber: WebhookReceiver) -> None:
+    with push_stage("There.", push="false") as played:
         card = json.loads(played.request("GET", "/.well-known/agent-card.json")["body"])
         assert card["capabilities"].get("pushNotifications", False) is False
         with pytest.raises(RpcError) as refused:
-            send(played, subscriber.url)
+            send_with_webhook(played, subscriber.url)
     assert refused.value.code == -32003
