@@ -11,8 +11,8 @@ import agentfn
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted([*(ROOT / "shared").rglob("*.py"), *(ROOT / "functions").rglob("*.py")])
 PUBLIC_TO_AGENTS = {"agentfn", "agentfn.models", "agentfn.testing"}
-LONGEST_MODULE = 250
-LONGEST_FUNCTION = 40
+MAX_MODULE_LINES = 250
+MAX_FUNCTION_LINES = 40
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -50,8 +50,8 @@ def test_the_public_names_are_these() -> None:
 def test_modules_and_functions_are_small_and_explain_themselves(path: Path) -> None:
     text = path.read_text()
     tree = ast.parse(text)
-    assert text.count("\n") <= LONGEST_MODULE
-    assert [f"{f.name}: {length(f)}" for f in functions(tree) if length(f) > LONGEST_FUNCTION] == []
+    assert text.count("\n") <= MAX_MODULE_LINES
+    assert [f"{f.name}: {length(f)}" for f in functions(tree) if length(f) > MAX_FUNCTION_LINES] == []
     assert not text.strip() or ast.get_docstring(tree), "a module says in its docstring what it is"
 
 
@@ -81,4 +81,4 @@ def test_agents_import_public_names_only_and_never_each_other() -> None:
 def test_no_module_starts_an_event_loop_of_its_own() -> None:
     """`asyncio.run` closes the loop that the next HTTP event of a warm process needs."""
     starting = [path.name for path in SOURCES if "asyncio.run(" in path.read_text()]
-    assert starting == ["loop.py"]  # `Loop.run_sync`, for scripts
+    assert starting == ["agent_loop.py"]  # `AgentLoop.run_sync`, for scripts

@@ -136,7 +136,7 @@ def test_a_summary_that_needs_several_runs_reads_no_part_twice(app: ModuleType) 
             begun[f"{asked.count(DIGESTS)} {part[1]}"] += 1
             if "Item 5.1" in asked and PART in asked and held:
                 await asyncio.sleep(30)
-        reply: ModelResponse = await demo.ask(prompt)
+        reply: ModelResponse = await demo.generate(prompt)
         return reply
 
     with Stage(app.agent, ScriptedModel.from_function(answer), reserve_seconds=0.5) as stage:

@@ -290,7 +290,7 @@ def test_hidden_sheets_are_left_out_and_times_are_values(read: Reader) -> None:
 def test_a_workbook_that_would_unpack_to_too_much_is_refused(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.BytesIO()
     Workbook().save(stream)
-    monkeypatch.setattr(workbook, "MAX_UNPACKED", 100)
+    monkeypatch.setattr(workbook, "MAX_UNPACKED_BYTES", 100)
     assert "unpacks to" in read.refusal(stream.getvalue(), "a.xlsx")
 
 

@@ -72,7 +72,7 @@ class CardEndpoint:
     def _serialize_card(self, url: str, key: SigningKey | None) -> tuple[bytes, str]:
         """The bytes of the card, and its entity tag.
 
-        A signature may come out differently each time it is made, and each process makes its own. CardEndpoint that differ in
+        A signature may come out differently each time it is made, and each process makes its own. Cards that differ in
         nothing else are as good as the same, which is what a weak tag says: what a client has kept stays good.
         """
         card = agent_card_to_dict(self._cached_card(url, key))
