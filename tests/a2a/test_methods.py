@@ -31,7 +31,7 @@ def test_who_does_not_wait_is_answered_before_the_model_is_asked(play: Any, spea
     sent = speaker.task(speaker.send(stage, HI, configuration={"returnImmediately": True}))
     assert speaker.state(sent) == "submitted"
     assert not model.requests
-    stage.pump()
+    stage.drain_queue()
     assert speaker.state(speaker.call(stage, "get", sent["id"]).result) == "completed"
 
 

@@ -40,7 +40,7 @@ def test_a_key_tells_it_too_whatever_its_message_id(play: Any) -> None:
 def test_a_message_without_addresses_costs_no_look(play: Any) -> None:
     stage = play(ScriptedModel("Read.", "Read."))
     CLIENTS[0].send(stage, {"text": "Hi!"})
-    reads = stage.reads
-    stage.calls.clear()
+    reads = stage.read_count
+    stage.aws_calls.clear()
     CLIENTS[0].send(stage, {"url": "data:text/csv,a"})
-    assert stage.reads == reads
+    assert stage.read_count == reads

@@ -18,33 +18,33 @@ def test_a_plain_answer_costs_two_table_writes_and_one_queue_message(play: Any) 
     stage = play(ScriptedModel("Hello."))
     task = stage.send("Hi!")
     assert (task_state(task), status_text(task)) == ("completed", "Hello.")
-    assert stage.writes == 2
-    assert stage.reads == 0
-    assert stage.calls["SendMessage"] == 1
-    assert stage.calls["PutObject"] == 0
+    assert stage.write_count == 2
+    assert stage.read_count == 0
+    assert stage.aws_calls["SendMessage"] == 1
+    assert stage.aws_calls["PutObject"] == 0
 
 
 def test_a_tool_round_costs_two_more_writes(play: Any) -> None:
     lookup = calls("look_up", city="Paris")
     stage = play(ScriptedModel(lookup, (lookup, calls("now"), calls("book", seat=1)), "Done."))
     stage.send("Hi!")
-    assert stage.writes == 2 + 2 * 2
+    assert stage.write_count == 2 + 2 * 2
 
 
 def test_lifecycle_tools_alone_cost_no_write_of_their_own(play: Any) -> None:
     stage = play(ScriptedModel(calls("report_progress", text="thinking"), calls("finish", text="Done.")))
     task = stage.send("Hi!")
     assert status_text(task) == "Done."
-    assert stage.writes == 2
+    assert stage.write_count == 2
 
 
 def test_reading_a_task_is_one_read_and_listing_reads_no_task_twice(play: Any) -> None:
     stage = play(ScriptedModel("Hello."))
     task = stage.send("Hi!")
-    stage.calls.clear()
+    stage.aws_calls.clear()
     assert stage.get(task["id"]) == task
-    assert (stage.reads, stage.writes) == (1, 0)
-    assert sum(stage.calls.values()) == 1
+    assert (stage.read_count, stage.write_count) == (1, 0)
+    assert sum(stage.aws_calls.values()) == 1
 
 
 NON_BLOCKING = [
@@ -68,11 +68,11 @@ def test_a_non_blocking_send_answers_without_the_model(
     task = result.get("task", result)
     assert task["status"]["state"] in ("submitted", "working", "TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")
     assert model.requests == []
-    messages = stage.receive()
-    assert len(messages) == stage.calls["SendMessage"] == 1
+    messages = stage.receive_messages()
+    assert len(messages) == stage.aws_calls["SendMessage"] == 1
     assert len(messages[0]["Body"]) < 2_000
     assert "Hi!" not in messages[0]["Body"]
-    stage.deliver(messages[0])
+    stage.deliver_message(messages[0])
     assert status_text(stage.get(task["id"])) == "Done at last."
 
 
@@ -84,9 +84,9 @@ def test_a_blocking_send_that_cannot_finish_answers_with_the_working_task(play: 
     task = stage.send("Weather?", seconds=20)
     assert time.monotonic() - started < 20
     assert task_state(task) == "working"
-    [message] = stage.receive()  # the continuation; the insurance is not due yet
+    [message] = stage.receive_messages()  # the continuation; the insurance is not due yet
     model._script[0] = pause(0)
-    stage.deliver(message)
+    stage.deliver_message(message)
     assert status_text(stage.get(task["id"])) == "Rain."
 
 
@@ -183,7 +183,7 @@ def test_a_question_waits_and_the_answer_goes_on_with_the_same_transcript(play: 
     stage = play(model)
     task = stage.send("Weather?")
     assert (task_state(task), status_text(task)) == ("input_required", "Which city?")
-    stage.calls.clear()
+    stage.aws_calls.clear()
     done = stage.send("Rome.", taskId=task["id"])
     assert (done["id"], done["contextId"], status_text(done)) == (task["id"], task["contextId"], "Rain in Rome.")
     said = [part["text"] for message in done["history"] for part in message["parts"]]

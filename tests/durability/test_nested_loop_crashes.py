@@ -31,9 +31,9 @@ class Author(Agent):
     tools = (write,)
 
     async def handle(self, task: Any) -> Any:
-        plan = await task.run("plan", task.message, instructions="plan")
+        plan = await task.run_nested("plan", task.message, instructions="plan")
         chapters = await asyncio.gather(
-            *(task.run(chapter, chapter, instructions="write", tools=["write"]) for chapter in plan.text.split())
+            *(task.run_nested(chapter, chapter, instructions="write", tools=["write"]) for chapter in plan.text.split())
         )
         yield task.completed(" ".join(chapter.text for chapter in chapters))
 

@@ -130,10 +130,10 @@ def test_without_the_token_nothing_but_the_card_and_health_is_open(play: Any) ->
         assert answer["headers"]["www-authenticate"].startswith("Bearer")
     for headers in [{"Authorization": "Bearer wrong"}, {"Authorization": "Basic YWxpY2U6eA=="}, {"Authorization": ""}]:
         assert stage.request("POST", "/", body="{}", headers=headers)["statusCode"] == 401
-    stage.calls.clear()
+    stage.aws_calls.clear()
     assert stage.request("GET", "/health")["statusCode"] == 200
     assert stage.request("GET", "/healthz")["statusCode"] == 200
-    assert not stage.calls
+    assert not stage.aws_calls
 
 
 def test_an_event_of_no_door_is_refused_by_its_keys(play: Any) -> None:
@@ -188,7 +188,7 @@ def test_no_header_of_a_client_s_says_who_he_is(play: Any, settings: dict[str, s
     for make in (rest_event, http_event):
         answer = call(stage, make("POST", "/", UNKNOWN_TASK, {"Content-Type": "application/json", **FORGED}))
         assert answer["statusCode"] == 401
-    assert not stage.calls
+    assert not stage.aws_calls
 
 
 def test_what_the_gateway_says_of_a_signature_counts_for_iam_alone(play: Any) -> None:

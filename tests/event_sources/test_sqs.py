@@ -21,9 +21,9 @@ def body(task_id: str, *, version: int = 1, sent: float | None = None) -> str:
 def test_a_message_delivered_twice_and_once_more_does_its_work_once(play: Any, ledger: SideEffects) -> None:
     stage = play(ScriptedModel(calls("book", seat=1), "Booked."))
     task = stage.send("Book!", wait=False)
-    [message] = stage.receive()
+    [message] = stage.receive_messages()
     for _ in range(3):
-        stage.deliver(message)
+        stage.deliver_message(message)
     done = stage.get(task["id"])
     assert ledger.entries == ["book 1"]
     assert (task_state(done), status_text(done)) == ("completed", "Booked.")
@@ -33,31 +33,31 @@ def test_a_message_for_a_task_that_never_came_to_be_is_dropped_when_it_is_old(pl
     stage = play(ScriptedModel())
     old = {"MessageId": "m", "ReceiptHandle": "r", "Body": body("none", sent=time.time() - 100)}
     assert stage.handler(queue_event(old), LocalLambdaContext(60)) == {"batchItemFailures": []}
-    assert stage.calls["SendMessage"] == 0
+    assert stage.aws_calls["SendMessage"] == 0
 
 
 def test_a_message_that_is_faster_than_its_task_comes_again(play: Any) -> None:
     stage = play(ScriptedModel())
     aws_client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body("none"))
-    [message] = stage.receive()
-    stage.calls.clear()
-    stage.deliver(message)
-    assert stage.calls["SendMessage"] == 1
+    [message] = stage.receive_messages()
+    stage.aws_calls.clear()
+    stage.deliver_message(message)
+    assert stage.aws_calls["SendMessage"] == 1
 
 
 def test_a_message_that_is_faster_than_the_follow_up_it_is_for_comes_again(play: Any) -> None:
     stage = play(ScriptedModel(calls("ask_user", question="Which city?")))
     task = stage.send("Weather?")
     aws_client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=3))
-    [message] = stage.receive()
-    stage.calls.clear()
-    stage.deliver(message)
-    assert stage.calls["SendMessage"] == 1
+    [message] = stage.receive_messages()
+    stage.aws_calls.clear()
+    stage.deliver_message(message)
+    assert stage.aws_calls["SendMessage"] == 1
     aws_client("sqs").send_message(QueueUrl=stage.resources.queue_url, MessageBody=body(task["id"], version=2))
-    [message] = stage.receive()
-    stage.calls.clear()
-    stage.deliver(message)
-    assert stage.calls["SendMessage"] == 0  # the task waits for its user
+    [message] = stage.receive_messages()
+    stage.aws_calls.clear()
+    stage.deliver_message(message)
+    assert stage.aws_calls["SendMessage"] == 0  # the task waits for its user
 
 
 def test_a_message_that_is_no_continuation_is_dropped(play: Any) -> None:
@@ -78,7 +78,7 @@ def test_a_message_that_is_no_continuation_is_dropped(play: Any) -> None:
 def test_a_message_that_meets_a_lease_waits_until_it_ends(play: Any) -> None:
     stage = play(ScriptedModel(pause(3), "Done."), reserve_seconds=0.5)
     task = stage.send("Hi!", wait=False)
-    [message] = stage.receive()
+    [message] = stage.receive_messages()
     # A run that died while it held the task: its process is gone, its lease is not.
     aws_client("dynamodb").update_item(
         TableName=stage.resources.table,
@@ -86,18 +86,18 @@ def test_a_message_that_meets_a_lease_waits_until_it_ends(play: Any) -> None:
         UpdateExpression="SET held = :yes, lease_end = :later",
         ExpressionAttributeValues={":yes": {"BOOL": True}, ":later": {"N": "99999999999"}},
     )
-    stage.calls.clear()
-    assert stage.deliver(message) == {"batchItemFailures": []}
-    assert stage.calls["SendMessage"] == 1
-    assert stage.writes == 0
-    assert stage.receive() == []  # it is delayed
+    stage.aws_calls.clear()
+    assert stage.deliver_message(message) == {"batchItemFailures": []}
+    assert stage.aws_calls["SendMessage"] == 1
+    assert stage.write_count == 0
+    assert stage.receive_messages() == []  # it is delayed
 
 
 def test_a_run_hides_its_message_only_as_long_as_its_lease(play: Any) -> None:
     stage = play(ScriptedModel("Done."))
     stage.send("Hi!", wait=False)
     stage.drain_queue()
-    assert stage.calls["ChangeMessageVisibility"] == 1
+    assert stage.aws_calls["ChangeMessageVisibility"] == 1
 
 
 @pytest.mark.usefixtures("no_waiting")

@@ -51,15 +51,15 @@ class Planner(Agent):
 
     async def handle(self, task: Any) -> Any:
         yield task.progress("Planning.")
-        plan = await task.run("plan", task.message, instructions="Plan it.", tools=["find"])
+        plan = await task.run_nested("plan", task.message, instructions="Plan it.", tools=["find"])
         yield task.progress("Doing.")
         parts = await asyncio.gather(
             *(
-                task.run(f"do {part}", part, instructions="Do it.", tools=["write", "send"])
+                task.run_nested(f"do {part}", part, instructions="Do it.", tools=["write", "send"])
                 for part in plan.text.split()
             )
         )
-        verdict = await task.run("verify", " ".join(part.text for part in parts), instructions="Verify it.")
+        verdict = await task.run_nested("verify", " ".join(part.text for part in parts), instructions="Verify it.")
         yield task.completed(f"{verdict.text} ({verdict.status})")
 
 
@@ -260,7 +260,7 @@ def test_two_loops_of_one_name_are_refused() -> None:
         description = "Confuses."
 
         async def handle(self, task: Any) -> Any:
-            await asyncio.gather(task.run("same", "1"), task.run("same", "2"))
+            await asyncio.gather(task.run_nested("same", "1"), task.run_nested("same", "2"))
             yield task.completed("never")
 
     with Stage(Twin(), ScriptedModel(pause(0.2), "a", "b")) as stage:
@@ -288,7 +288,7 @@ def test_a_tool_of_another_agent_is_not_there_for_a_phase() -> None:
         description = "Wants what it has not."
 
         async def handle(self, task: Any) -> Any:
-            yield task.completed((await task.run("x", "1", tools=["fly"])).text)
+            yield task.completed((await task.run_nested("x", "1", tools=["fly"])).text)
 
     with Stage(Odd(), ScriptedModel()) as stage:
         task = stage.send("Go!")

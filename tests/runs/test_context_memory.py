@@ -81,7 +81,7 @@ def test_it_costs_one_query_and_one_read_and_nothing_without_a_context(play: Any
     assert reads_of(stage) == {}
     stage.send("Do you know me?", contextId="new to it")
     assert reads_of(stage) == {"Query": 1}
-    stage.calls.clear()
+    stage.aws_calls.clear()
     for text in ("And in Oslo?", "And in Bern?"):
         stage.send(text, contextId=first["contextId"])
     assert reads_of(stage) == {"Query": 2, "BatchGetItem": 2}
@@ -148,9 +148,9 @@ def test_files_of_earlier_tasks_can_be_opened_and_are_not_handed_over_again(play
     )
     stage = play(model)
     first = stage.send("Chart it.", files={"sales.csv": b"region,sum\nnorth,1"})
-    stage.calls.clear()
+    stage.aws_calls.clear()
     second = stage.send("The same by region.", contextId=first["contextId"])
-    assert stage.calls["PutObject"] == 1  # the new chart: nothing was copied
+    assert stage.aws_calls["PutObject"] == 1  # the new chart: nothing was copied
     told = said(model.requests[2])
     assert told[0][1].startswith("Chart it.\n\nAttached files:\n- sales.csv (text/csv, 18 bytes)")
     assert "Files that were made for this:\n- chart.svg (image/svg+xml" in told[0][1]
@@ -245,7 +245,7 @@ def test_a_memory_that_cannot_be_read_fails_the_message_and_nothing_is_lost(
     model = ScriptedModel("Rain.", "Snow.")
     stage = play(model)
     first = stage.send("Rome?")
-    stage.calls.clear()
+    stage.aws_calls.clear()
 
     def unreachable(request: Any, **_: Any) -> None:
         raise EndpointConnectionError(endpoint_url=request.url)
@@ -258,7 +258,7 @@ def test_a_memory_that_cannot_be_read_fails_the_message_and_nothing_is_lost(
     finally:
         aws_client("dynamodb").meta.events.unregister(event, unreachable)
     assert error.value.code == -32603
-    assert (stage.writes, stage.calls["PutObject"], stage.calls["SendMessage"]) == (0, 0, 0)
+    assert (stage.write_count, stage.aws_calls["PutObject"], stage.aws_calls["SendMessage"]) == (0, 0, 0)
     assert status_text(stage.send("Oslo?", contextId=first["contextId"], messageId="m2")) == "Snow."
 
 
@@ -285,7 +285,7 @@ def test_the_work_of_an_agent_is_about_the_new_message_and_inner_loops_know_no_o
         description = "Plans."
 
         async def handle(self, task: Any) -> Any:
-            inner = await task.run("plan", task.message)
+            inner = await task.run_nested("plan", task.message)
             yield task.completed(inner.text)
 
     model = ScriptedModel("A plan.", "Another.")
@@ -318,7 +318,7 @@ def test_a_task_that_a_message_refers_to_is_told_with_its_files(play: Any) -> No
     stage = play(model, memory_chars=0)  # it was asked for
     chart = stage.send("Chart it.", files={"a.csv": b"1"})
     other = stage.send("Rome?")
-    stage.calls.clear()
+    stage.aws_calls.clear()
     task = stage.send("Compare them.", referenceTaskIds=[chart["id"], other["id"], chart["id"]])
     assert reads_of(stage) == {"BatchGetItem": 1}
     told = said(model.requests[-1])
@@ -355,7 +355,7 @@ def test_a_reference_to_another_caller_s_task_reads_like_one_to_nothing(play: An
     stage = play(model)
     hers = stage.send("A secret.")
     refusals = []
-    stage.calls.clear()
+    stage.aws_calls.clear()
     for task_id in (hers["id"], "no-such-id", ""):
         with pytest.raises(RpcError) as error:
             stage.send("Tell me.", caller="bob", referenceTaskIds=[task_id], files={"a.csv": b"1"})
@@ -363,7 +363,7 @@ def test_a_reference_to_another_caller_s_task_reads_like_one_to_nothing(play: An
     assert len(set(refusals)) == 1
     assert refusals[0][0] == -32602
     assert "no such task" in refusals[0][1]
-    assert (stage.writes, stage.calls["PutObject"], len(model.requests)) == (0, 0, 1)
+    assert (stage.write_count, stage.aws_calls["PutObject"], len(model.requests)) == (0, 0, 1)
 
 
 @pytest.mark.parametrize(("ids", "said"), [(["a"] * 11, "11 ids; 10 are"), (["a" * 257], "257 characters; 256 are")])

@@ -32,7 +32,7 @@ class Desk(Agent):
 
     async def execute_skill(self, skill_id: str, message: str, task: Any) -> Any:
         assert skill_id == task.skill
-        async for event in task.play(instructions=f"skill: {skill_id or 'default'}"):
+        async for event in task.run_stream(instructions=f"skill: {skill_id or 'default'}"):
             yield event
 
 

@@ -28,7 +28,7 @@ def test_a_submitted_task_whose_message_was_lost_is_run_after_all(play: Any) -> 
     lose_messages(stage)
     set_lease(stage, task["id"], held=False, end=1000)
     assert stage.sweep() == {"ended": 0, "resumed": 1}
-    stage.pump()
+    stage.drain_queue()
     assert status_text(stage.get(task["id"])) == "Here I am."
 
 
@@ -38,7 +38,7 @@ def test_a_task_whose_run_died_and_whose_message_was_lost_goes_on(play: Any, led
     lose_messages(stage)
     set_lease(stage, task["id"], held=True, end=1000)
     assert stage.sweep()["resumed"] == 1
-    stage.pump()
+    stage.drain_queue()
     assert task_state(stage.get(task["id"])) == "completed"
 
 
@@ -62,7 +62,7 @@ def test_a_task_that_stands_in_line_is_asked_for_once_and_not_at_every_sweep(pla
 def test_the_task_of_a_dead_letter_ends_and_says_why_and_the_letter_stays(play: Any) -> None:
     stage = play(ScriptedModel("Never said."))
     task = stage.send("Hi!", wait=False)
-    [message] = stage.receive()
+    [message] = stage.receive_messages()
     dead = stage.resources.dead_letters_url
     aws_client("sqs").send_message(QueueUrl=dead, MessageBody=message["Body"])
     aws_client("sqs").send_message(QueueUrl=dead, MessageBody="not ours")
@@ -72,18 +72,18 @@ def test_the_task_of_a_dead_letter_ends_and_says_why_and_the_letter_stays(play: 
     assert "dead-letter queue" in status_text(ended)
     attributes = aws_client("sqs").get_queue_attributes(QueueUrl=dead, AttributeNames=["All"])["Attributes"]
     assert int(attributes["ApproximateNumberOfMessagesNotVisible"]) == 2
-    assert stage.deliver(message) == {"batchItemFailures": []}  # too late, and harmless
+    assert stage.deliver_message(message) == {"batchItemFailures": []}  # too late, and harmless
 
 
 def test_a_webhook_s_message_among_the_dead_letters_ends_no_task(play: Any) -> None:
     stage = play(ScriptedModel("Done."))
     task = stage.send("Go!", wait=False)
-    message = stage.receive()[0]
+    message = stage.receive_messages()[0]
     body = json.dumps({**json.loads(message["Body"]), "push": ""})
     aws_client("sqs").send_message(QueueUrl=stage.resources.dead_letters_url, MessageBody=body)
     stage.sweep()
     assert task_state(stage.get(task["id"])) == "submitted"
-    stage.deliver(message)
+    stage.deliver_message(message)
     assert status_text(stage.get(task["id"])) == "Done."
 
 
@@ -91,13 +91,13 @@ def test_a_poisoned_message_ends_in_the_dead_letters(play: Any) -> None:
     """A table that cannot be written to: the handler gives the message back each time."""
     stage = play(ScriptedModel("Never said."))
     stage.send("Hi!", wait=False)
-    [message] = stage.receive()
+    [message] = stage.receive_messages()
     name = stage.resources.table
     aws_client("dynamodb").delete_table(TableName=name)
-    stage.calls.clear()
-    answer = stage.deliver(message)
+    stage.aws_calls.clear()
+    answer = stage.deliver_message(message)
     assert answer == {"batchItemFailures": [{"itemIdentifier": message["MessageId"]}]}
-    assert stage.calls["ChangeMessageVisibility"] == 1  # back in half a minute, not after the function's timeout
+    assert stage.aws_calls["ChangeMessageVisibility"] == 1  # back in half a minute, not after the function's timeout
     policy = aws_client("sqs").get_queue_attributes(
         QueueUrl=stage.resources.queue_url, AttributeNames=["RedrivePolicy"]
     )
@@ -115,7 +115,7 @@ def test_a_sweep_without_time_leaves_the_rest_to_the_next(play: Any) -> None:
 def test_a_transcript_of_a_later_agentfn_is_left_for_it(play: Any) -> None:
     stage = play(ScriptedModel("Never said."))
     task = stage.send("Hi!", wait=False)
-    [message] = stage.receive()
+    [message] = stage.receive_messages()
     aws_client("dynamodb").update_item(
         TableName=stage.resources.table,
         Key={"pk": {"S": f"clerk#alice#{task['id']}"}, "sk": {"S": "head"}},
@@ -123,6 +123,6 @@ def test_a_transcript_of_a_later_agentfn_is_left_for_it(play: Any) -> None:
         ExpressionAttributeNames={"#schema": "schema"},
         ExpressionAttributeValues={":later": {"N": "99"}},
     )
-    assert stage.deliver(message)["batchItemFailures"]
+    assert stage.deliver_message(message)["batchItemFailures"]
     set_lease(stage, task["id"], held=False, end=1000)
     assert stage.sweep() == {"ended": 0, "resumed": 0}

@@ -274,7 +274,7 @@ def test_whatever_is_deeper_is_the_caller_s_fault(play: Any, speaker: ProtocolCl
     stage = play(ScriptedModel())
     for part, rest in (({"text": "Hi!"}, {"metadata": deep(levels)}), ({"data": deep(levels)}, {})):
         assert speaker.send(stage, part, **rest).error in ("INVALID_PARAMS", "INVALID_REQUEST", "PARSE_ERROR")
-    assert stage.items() == []
+    assert stage.table_items() == []
 
 
 @pytest.mark.parametrize("length", [inbound_message.MAX_ID_CHARS, 2_048, 70_000])

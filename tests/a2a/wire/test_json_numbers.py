@@ -93,7 +93,7 @@ def test_a_webhook_s_numbers_are_exact_and_in_the_dialect_it_was_set_in(play: An
         configuration = {"returnImmediately": True, name: {"url": hook.url}}
         speaker.send(stage, {"data": SENT}, configuration=configuration)
         while not hook.bodies:  # the queue holds its messages back for a moment
-            stage.pump()
+            stage.drain_queue()
             time.sleep(0.1)
         bodies = [json.loads(body) for body in hook.bodies]
     tasks = [body if speaker.v0_3 else body["task"] for body in bodies if speaker.v0_3 or "task" in body]

@@ -51,7 +51,7 @@ def test_data_nested_too_deep_is_the_caller_s_fault(play: Any, speaker: Protocol
     stage = play(ScriptedModel())
     refused = speaker.send(stage, {"data": {"deep": deep}})
     assert refused.error in ("INVALID_PARAMS", "INVALID_REQUEST")
-    assert stage.items() == []
+    assert stage.table_items() == []
 
 
 @EACH
@@ -65,7 +65,7 @@ def test_a_version_that_is_not_spoken_is_refused_by_name(play: Any, speaker: Pro
     ):
         assert reply.error == "VERSION_NOT_SUPPORTED"
         assert version in reply.message
-    assert stage.items() == []
+    assert stage.table_items() == []
 
 
 def test_the_version_may_stand_in_the_address(play: Any) -> None:

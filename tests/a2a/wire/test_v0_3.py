@@ -50,7 +50,7 @@ def test_bad_parameters_are_invalid_parameters_by_name(play: Any, method: str, p
     refused = rpc(stage, method, params)
     assert (refused.events[0]["error"]["code"], refused.events[0]["id"]) == (-32602, 7)
     assert named in refused.message
-    assert stage.items() == []
+    assert stage.table_items() == []
 
 
 def test_what_is_no_json_rpc_is_an_invalid_request_still(play: Any) -> None:
