@@ -22,7 +22,7 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class Mutation:
-    """`old` is in `file`, once; `new` takes its place. `test` names a test, or several by a part of their names."""
+    """A change of `file` that takes a mechanism out: `old`, found once, becomes `new`. `test` selects the tests that must fail."""
 
     mechanism: str
     file: str
@@ -44,23 +44,23 @@ TOOLS = "tests/durability/test_tool_crashes.py"
 MUTATIONS = (
     Mutation(
         "lease check",
-        "runner.py",
-        "if head.held_at(self.tasks.clock()):",
+        "runs/runner.py",
+        "if record.is_leased_at(self.tasks.clock()):",
         "if False:",
         "tests/event_sources/test_sqs.py",
         "test_a_message_that_meets_a_lease_waits_until_it_ends",
     ),
     Mutation(
         "fencing: version, run and turns in every write's condition",
-        "store/actions.py",
-        'UNCHANGED = "',
-        'UNCHANGED = "attribute_exists(pk) OR ',
+        "store/transactions.py",
+        'UNCHANGED_CONDITION = "',
+        'UNCHANGED_CONDITION = "attribute_exists(pk) OR ',
         DYING,
         "test_a_run_that_was_frozen_past_its_lease_is_refused_when_it_wakes",
     ),
     Mutation(
         "fencing: whether it is held",
-        "store/actions.py",
+        "store/transactions.py",
         " AND #held = :held_read",
         " AND (#held = :held_read OR attribute_exists(pk))",
         "tests/durability/test_fencing.py",
@@ -68,7 +68,7 @@ MUTATIONS = (
     ),
     Mutation(
         "insurance message",
-        "a2a/sending.py",
+        "a2a/send_message.py",
         "await self._runner.queue.send(message,",
         "(message,",
         DYING,
@@ -76,23 +76,23 @@ MUTATIONS = (
     ),
     Mutation(
         "sweep",
-        "sweep.py",
-        "in await self.runner.tasks.abandoned(now - SLACK, MOST):",
+        "runs/sweep.py",
+        "in await self.task_store.find_abandoned(now - ABANDONED_AFTER_SECONDS, MAX_SWEPT_COUNT):",
         "in ():",
         DYING,
         "test_a_run_of_the_queue_that_dies_is_followed_by_another and sweep",
     ),
     Mutation(
         "dead letters end their task",
-        "sweep.py",
-        "await self.dead_letters.read(MOST) if self.dead_letters else ()",
+        "runs/sweep.py",
+        "await self.dead_letters.read(MAX_SWEPT_COUNT) if self.dead_letters else ()",
         "()",
         "tests/runs/test_sweep.py",
         "test_the_task_of_a_dead_letter_ends_and_says_why_and_the_letter_stays",
     ),
     Mutation(
         "message-id record",
-        "store/tasks.py",
+        "store/task_store.py",
         "return [put_message(head, record.message_id, record.digest, self.clock()) for record in messages]",
         "return []",
         DYING,
@@ -100,31 +100,31 @@ MUTATIONS = (
     ),
     Mutation(
         "Idempotency-Key",
-        "a2a/incoming.py",
-        '*([f"key:{self.key}"] if self.key else [])',
+        "a2a/inbound_message.py",
+        '*([f"key:{self.idempotency_key}"] if self.idempotency_key else [])',
         "",
         "tests/a2a/test_idempotency_key.py",
         "test_the_same_key_with_a_new_message_id_is_the_same_task",
     ),
     Mutation(
         "terminal guard",
-        "store/tasks.py",
-        "if head.terminal:",
+        "store/task_store.py",
+        "if record.is_terminal:",
         "if False:",
         "tests/durability/test_fencing.py",
         "test_a_task_that_has_ended_is_never_written_to",
     ),
     Mutation(
         "the model's turn is saved before its tools start",
-        "loop/events.py",
-        "return self.acts",
+        "loop/loop_events.py",
+        "return self.runs_tools",
         "return False",
         TOOLS,
         "test_a_tool_with_effects_is_not_called_again",
     ),
     Mutation(
         "outcome unknown",
-        "loop/case.py",
+        "loop/tool_calls/pending_call.py",
         "if self.interrupted and not self.tool.idempotent:",
         "if False:",
         TOOLS,
@@ -132,24 +132,24 @@ MUTATIONS = (
     ),
     Mutation(
         "visibility follows the lease",
-        "journal.py",
-        "await self.queue.hide(self.receipt,",
-        "(self.receipt,",
+        "runs/journal.py",
+        "await self.queue.set_visibility(self.receipt_handle,",
+        "(self.receipt_handle,",
         "tests/event_sources/test_sqs.py",
         "test_a_run_hides_its_message_only_as_long_as_its_lease",
     ),
     Mutation(
         "runs that get nowhere are counted",
-        "runner.py",
-        "if head.idle > self.settings.run.max_idle_runs:",
+        "runs/runner.py",
+        "if record.idle > self.settings.run.max_idle_runs:",
         "if False:",
         DYING,
         "test_a_task_whose_every_run_dies_ends_failed_and_says_why and queue",
     ),
     Mutation(
         "the watcher sees a cancel",
-        "runner.py",
-        "if await journal.lost():",
+        "runs/runner.py",
+        "if await journal.is_superseded():",
         "if False:",
         "tests/durability/test_cancel_watch.py",
         "test_a_run_with_all_the_time_in_the_world_sees_a_cancel_in_the_middle_of_a_model_call",
