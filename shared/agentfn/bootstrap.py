@@ -9,6 +9,7 @@ from agentfn.agent import Agent
 from agentfn.auth.authenticator import AnonymousAuthenticator, Authenticator
 from agentfn.auth.bearer import BearerAuthenticator
 from agentfn.auth.iam import IamAuthenticator
+from agentfn.aws_errors import map_aws_errors
 from agentfn.errors import ConfigurationError
 from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
@@ -213,4 +214,5 @@ def _model_api_key(settings: Settings) -> Callable[[], str | None]:
 
 
 def _read_secret(arn: str) -> str:
-    return str(aws_client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])
+    with map_aws_errors():
+        return str(aws_client("secretsmanager").get_secret_value(SecretId=arn)["SecretString"])

@@ -7,6 +7,7 @@
     │   ├── ModelUnavailable          temporary: rate limit, overload, connection, timeout; may have a retry time
     │   └── ModelRequestRejected      permanent: API key, model name, request, content
     │       └── ContextWindowExceeded the request is longer than the model's context window
+    ├── AwsError                      a call of DynamoDB, S3, SQS or Secrets Manager failed
     ├── FileRejected                  a file, file name or URL of a caller or a model that is not accepted
     ├── ConflictError                 a conditional write failed because the task was changed meanwhile
     └── StoredDataError               an object or an item is gone, replaced, or written by a later version
@@ -45,6 +46,10 @@ class ModelRequestRejected(ModelError):  # noqa: N818
 
 class ContextWindowExceeded(ModelRequestRejected):
     """The request is longer than the model's context window; a shorter transcript may fit."""
+
+
+class AwsError(AgentfnError):
+    """A call of DynamoDB, S3, SQS or Secrets Manager failed. `__cause__` is botocore's error."""
 
 
 class FileRejected(AgentfnError):  # noqa: N818

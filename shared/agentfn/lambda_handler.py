@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
 from mangum import Mangum
 from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
@@ -22,7 +21,7 @@ from agentfn.a2a import (
 from agentfn.agent import Agent
 from agentfn.bootstrap import create_authenticator, create_mcp_server, create_runner, create_signing_keys, create_sweep
 from agentfn.deadline import Deadline, LambdaContext
-from agentfn.errors import StoredDataError
+from agentfn.errors import AwsError, StoredDataError
 from agentfn.event_sources.api_gateway import (
     Event,
     base_url,
@@ -174,7 +173,7 @@ class LambdaHandler:
                 await self._delivering.deliver(message, self._deadline(context))
             else:
                 await self._runner.resume(message, self._deadline(context))
-        except (BotoCoreError, ClientError):
+        except AwsError:
             logger.exception("AWS failed; the queue brings the message back", task_id=message.task_id)
             await self._runner.release_message(message)
             return False

@@ -4,11 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from agentfn.bootstrap import aws_client
-from agentfn.errors import ConflictError
+from agentfn.errors import AwsError, ConflictError
 from agentfn.models import Turn
 from agentfn.store.table import MAX_WRITE_ATTEMPTS, Table
 
@@ -42,7 +41,7 @@ def test_it_is_not_tried_for_ever(world: Any) -> None:
     with Stubber(aws_client("dynamodb")) as stub:
         for _ in range(MAX_WRITE_ATTEMPTS):
             refused(stub, "TransactionConflict")
-        with pytest.raises(ClientError):
+        with pytest.raises(AwsError):
             world.run(world.tasks.table.write(PUT))
         stub.assert_no_pending_responses()
 
@@ -58,7 +57,7 @@ def test_a_condition_that_failed_is_lost_at_once_whatever_else_happened(world: A
 def test_what_no_trying_helps_is_raised_at_once(world: Any, code: str) -> None:
     with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, code)
-        with pytest.raises(ClientError):
+        with pytest.raises(AwsError):
             world.run(world.tasks.table.write(PUT))
 
 

@@ -8,7 +8,6 @@ from a2a.server.routes import create_jsonrpc_routes
 from a2a.server.routes.common import DefaultServerCallContextBuilder
 from a2a.server.routes.rest_routes import create_rest_routes
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
-from botocore.exceptions import BotoCoreError, ClientError
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -84,7 +83,7 @@ class AuthenticationMiddleware:
             caller = await self._authenticator.authenticate(headers, scope["aws.event"]["requestContext"])
         except AuthenticationError as refused:
             return JSONResponse({"error": str(refused)}, refused.status, {"WWW-Authenticate": refused.challenge})
-        except (AgentfnError, BotoCoreError, ClientError):
+        except AgentfnError:
             logger.exception("callers cannot be told apart")
             return JSONResponse({"error": "Callers cannot be checked at the moment; the agent's log says why."}, 503)
         if caller is None:

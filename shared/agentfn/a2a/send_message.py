@@ -8,13 +8,12 @@ from uuid import uuid4
 
 from a2a.types import Task, TaskState
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
-from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.a2a.inbound_message import InboundMessage
 from agentfn.a2a.referenced_tasks import load_related_tasks
 from agentfn.a2a.task_streams import TaskStreams
 from agentfn.deadline import Deadline, LambdaContext
-from agentfn.errors import ConflictError, StoredDataError
+from agentfn.errors import AwsError, ConflictError, StoredDataError
 from agentfn.files import TaskWorkspace
 from agentfn.models import Turn
 from agentfn.runs.runner import Runner
@@ -149,7 +148,7 @@ class SendMessage:
     async def _run(self, head: TaskRecord, turns: list[Turn]) -> TaskRecord:
         try:
             return await self._runner.run(head, turns, self._deadline)
-        except (BotoCoreError, ClientError):
+        except AwsError:
             return head
 
     async def _wait_for_task(self, head: TaskRecord) -> TaskRecord:

@@ -5,8 +5,6 @@ import math
 import time
 from collections.abc import Callable
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from agentfn.errors import AgentfnError
 from agentfn.telemetry import logger
 
@@ -59,7 +57,7 @@ class RefreshCache[Value]:
     async def _refresh(self) -> Value:
         try:
             return await asyncio.to_thread(self.load)
-        except (AgentfnError, BotoCoreError, ClientError):
+        except AgentfnError:
             if self._value is None:
                 raise
             logger.exception("could not refresh %s; the cached ones stay in use", self._description)

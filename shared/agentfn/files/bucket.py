@@ -1,4 +1,4 @@
-"""The objects of one agent: stored under keys of ours, handed out by links that are signed when they are read."""
+"""The S3 bucket with the files of one agent's tasks. Callers get files by presigned URLs."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from agentfn.aws_errors import map_aws_errors
 from agentfn.errors import StoredDataError
 from agentfn.files.presign import PresignedPost, PresignedUrl, credentials_expiry, describe_post, describe_url
 from agentfn.tools.workspaces.file_names import content_disposition
@@ -15,20 +16,15 @@ from agentfn.tools.workspaces.file_names import content_disposition
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-
-NOT_FOUND_CODES = (
-    "NoSuchKey",
-    "404",
-    "AccessDenied",
-    "403",
-)  # a role that may not list is told 403 for what is not there
+# S3 answers 403 for a missing object to a role that may not list the bucket.
+NOT_FOUND_CODES = ("NoSuchKey", "404", "AccessDenied", "403")
 PRECONDITION_CODES = ("PreconditionFailed", "412")
 DEFAULT_MEDIA_TYPE = "application/octet-stream"
 
 
 @dataclass(frozen=True)
 class ObjectInfo:
-    """What an object is. `tag` is another one when its content is; `notes` were stored with it, all of them ASCII."""
+    """What S3 tells of an object. `size` is in bytes; `etag` changes with the content; `metadata` values are ASCII."""
 
     key: str
     size: int
@@ -38,8 +34,10 @@ class ObjectInfo:
 
 
 class Bucket:
-    """`client` is made at the first call; `link_seconds` is how long a link lives. `link`, `sign` and `form` make no
-    call: it is arithmetic. The other methods block.
+    """Reads, writes and presigns objects. `client` makes the S3 client at the first call.
+
+    Every method raises AwsError where S3 cannot be reached or refuses the request. The presigning methods send no
+    request; the others block.
     """
 
     def __init__(self, client: "Callable[[], S3Client]", name: str, link_lifetime_seconds: int) -> None:
@@ -47,22 +45,27 @@ class Bucket:
         self._name = name
         self._link_lifetime_seconds = link_lifetime_seconds
 
+    @map_aws_errors()
     def put(self, key: str, content: bytes | Path, media_type: str = DEFAULT_MEDIA_TYPE, file_name: str = "") -> None:
-        """A path's content goes piece by piece; it is never in memory as a whole."""
+        """Uploads an object. The content of a path is streamed, not loaded into memory."""
         named: Any = {"ContentDisposition": content_disposition(file_name, media_type)} if file_name else {}
         with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as body:
             self._client().put_object(Bucket=self._name, Key=key, Body=body, ContentType=media_type, **named)
 
+    @map_aws_errors()
     def get(self, key: str) -> bytes:
-        """Raises StorageError where the object is gone: its life in the bucket is limited."""
+        """The content of an object. Raises StoredDataError where it does not exist any more: objects expire."""
         try:
             return self._client().get_object(Bucket=self._name, Key=key)["Body"].read()
         except ClientError as error:
-            raise self._map_client_error(key, error) from error
+            _check_stored(key, error)
+            raise
 
+    @map_aws_errors()
     def download(self, key: str, path: Path) -> None:
-        """Piece by piece, and a piece that breaks off again. Raises StorageError where the object is gone, and OSError
-        where the disk does not take it.
+        """Downloads an object in parts; a part that breaks off is requested again.
+
+        Raises StoredDataError where the object does not exist any more, and OSError where the disk is full.
         """
         from boto3.s3.transfer import TransferConfig
 
@@ -71,24 +74,26 @@ class Bucket:
                 config = TransferConfig(use_threads=False)
                 self._client().download_fileobj(self._name, key, file, Config=config)
         except ClientError as error:
-            raise self._map_client_error(key, error) from error
+            _check_stored(key, error)
+            raise
 
+    @map_aws_errors()
     def get_info(self, key: str) -> ObjectInfo | None:
-        """None where there is no such object."""
+        """None where the object does not exist."""
         try:
             head = self._client().head_object(Bucket=self._name, Key=key)
         except ClientError as error:
             if error.response["Error"]["Code"] in NOT_FOUND_CODES:
                 return None
             raise
-        return ObjectInfo(
-            key, head["ContentLength"], head["ETag"], head.get("ContentType", DEFAULT_MEDIA_TYPE), head["Metadata"]
-        )
+        media_type = head.get("ContentType", DEFAULT_MEDIA_TYPE)
+        return ObjectInfo(key, head["ContentLength"], head["ETag"], media_type, head["Metadata"])
 
+    @map_aws_errors()
     def copy(self, source: ObjectInfo, key: str, media_type: str, file_name: str) -> None:
-        """Inside the bucket: no byte of it comes here. What was noted with the object is left behind.
+        """Copies an object inside the bucket, without its metadata.
 
-        Raises StorageError where the object is gone, or another one by now.
+        Raises StoredDataError where the source does not exist any more, or has been replaced since.
         """
         try:
             self._client().copy_object(
@@ -101,35 +106,39 @@ class Bucket:
                 ContentDisposition=content_disposition(file_name, media_type),
             )
         except ClientError as error:
-            raise self._map_client_error(source.key, error) from error
+            _check_stored(source.key, error)
+            raise
 
     def presigned_url(self, key: str) -> str:
         return self.presign_download(key).url
 
+    @map_aws_errors()
     def presign_download(self, key: str) -> PresignedUrl:
         client = self._client()
-        known = credentials_expiry(client)
-        place = {"Bucket": self._name, "Key": key}
-        return describe_url(
-            client.generate_presigned_url("get_object", Params=place, ExpiresIn=self._link_lifetime_seconds), known
+        credentials_end = credentials_expiry(client)
+        url = client.generate_presigned_url(
+            "get_object", Params={"Bucket": self._name, "Key": key}, ExpiresIn=self._link_lifetime_seconds
         )
+        return describe_url(url, credentials_end)
 
+    @map_aws_errors()
     def presign_upload(
         self, key: str, media_type: str, max_bytes: int, lifetime_seconds: int, metadata: Mapping[str, str]
     ) -> PresignedPost:
-        """For one object of that key and type with 1 to `most` bytes; S3 takes nothing else with it."""
+        """A form that uploads one object with this key, type and metadata, of 1 to `max_bytes` bytes."""
         client = self._client()
-        known = credentials_expiry(client)
+        credentials_end = credentials_expiry(client)
         lifetime_seconds = min(lifetime_seconds, self._link_lifetime_seconds)
-        fields = {"Content-Type": media_type, **{f"x-amz-meta-{name}": note for name, note in metadata.items()}}
-        exactly = [{name: value} for name, value in fields.items()]
-        made = client.generate_presigned_post(
-            self._name, key, fields, [*exactly, ["content-length-range", 1, max_bytes]], lifetime_seconds
-        )
-        return describe_post(made["url"], made["fields"], lifetime_seconds, known)
+        fields = {"Content-Type": media_type, **{f"x-amz-meta-{name}": value for name, value in metadata.items()}}
+        conditions = [*({name: value} for name, value in fields.items()), ["content-length-range", 1, max_bytes]]
+        post = client.generate_presigned_post(self._name, key, fields, conditions, lifetime_seconds)
+        return describe_post(post["url"], post["fields"], lifetime_seconds, credentials_end)
 
-    def _map_client_error(self, key: str, error: ClientError) -> Exception:
-        code = error.response["Error"]["Code"]
-        if code in PRECONDITION_CODES:
-            return StoredDataError(f"the file {key} was replaced in the bucket")
-        return StoredDataError(f"the file {key} is no longer in the bucket") if code in NOT_FOUND_CODES else error
+
+def _check_stored(key: str, error: ClientError) -> None:
+    """Raises StoredDataError where the error says that the object was deleted or replaced."""
+    code = error.response["Error"]["Code"]
+    if code in PRECONDITION_CODES:
+        raise StoredDataError(f"the file {key} was replaced in the bucket") from error
+    if code in NOT_FOUND_CODES:
+        raise StoredDataError(f"the file {key} is no longer in the bucket") from error

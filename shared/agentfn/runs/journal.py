@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from a2a.types import StreamResponse, Task
-from botocore.exceptions import BotoCoreError, ClientError
 
 from agentfn.deadline import Deadline
+from agentfn.errors import AwsError
 from agentfn.files import TaskWorkspace
 from agentfn.models import Turn
 from agentfn.runs.task_updates import failure_update, progress_update, result_update
@@ -118,7 +118,7 @@ class Journal:
         self._message_hidden_until = self._lease_end()
         try:
             await self.queue.set_visibility(self.receipt_handle, max(1.0, self.lease.duration()))
-        except (BotoCoreError, ClientError) as error:  # delivered early, it finds the lease and waits
+        except AwsError as error:  # delivered early, it finds the lease and waits
             logger.warning(
                 "the visibility of the queue's message could not be extended: %s", error, task_id=self.record.task.id
             )

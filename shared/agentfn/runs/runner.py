@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from agentfn.agent import Agent
 from agentfn.deadline import Deadline
-from agentfn.errors import AgentfnError, ConflictError
+from agentfn.errors import AgentfnError, AwsError, ConflictError
 from agentfn.files import Bucket, TaskWorkspace
 from agentfn.loop.loop_limits import LoopLimits
 from agentfn.models import Turn
@@ -77,7 +75,7 @@ class Runner:
 
     async def release_message(self, message: QueueMessage) -> None:
         """Makes the message visible soon, before the queue's visibility timeout ends. Ignores errors of AWS."""
-        with contextlib.suppress(BotoCoreError, ClientError):
+        with contextlib.suppress(AwsError):
             await self.queue.set_visibility(message.receipt_handle, RETRY_DELAY_SECONDS)
 
     def lease(self, deadline: Deadline) -> Lease:
@@ -124,7 +122,7 @@ class Runner:
             await self._run_and_save(run)
         except ConflictError:
             logger.info("run stopped: the task was cancelled or taken over", task_id=task_id, run=run.number)
-        except (BotoCoreError, ClientError):
+        except AwsError:
             logger.exception("a write to AWS failed; the queue delivers the task again", task_id=task_id)
             raise
         except AgentfnError as error:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 from agentfn.agent import Skill
 from agentfn.deadline import Deadline
-from agentfn.errors import AgentfnError
+from agentfn.errors import AgentfnError, AwsError
 from agentfn.loop import ModelTurn
 from agentfn.loop.model_retry import RetryingModel, RetryPolicy
 from agentfn.models import Model, ModelRequest, ModelResponse, Sampling, Turn, Usage
@@ -46,6 +46,8 @@ async def choose_skill(model: Model, skills: Sequence[Skill], message: str, dead
     try:
         response = await _ask_model(model, request, deadline)
         skill, usage = parse_skill_id(response.text, [skill.id for skill in skills]), response.usage
+    except AwsError:
+        raise  # the queue brings the task back
     except AgentfnError as error:
         logger.warning("the skill router failed, so the default skill is used: %s", error)
     return ModelTurn(0, Turn("assistant", skill, usage=usage), runs_tools=False, loop=ROUTER_LOOP)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from agentfn.aws_errors import map_aws_errors
+
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
@@ -82,20 +84,24 @@ class WorkQueue:
     async def send(self, message: QueueMessage, delay_seconds: float = 0.0) -> None:
         """Delays beyond the limit of SQS are shortened; the run then suspends the task again."""
         seconds = min(MAX_DELAY_SECONDS, max(0, math.ceil(delay_seconds)))
-        await asyncio.to_thread(
-            lambda: self._client().send_message(QueueUrl=self._url, MessageBody=message.body(), DelaySeconds=seconds)
-        )
+        with map_aws_errors():
+            await asyncio.to_thread(
+                lambda: self._client().send_message(
+                    QueueUrl=self._url, MessageBody=message.body(), DelaySeconds=seconds
+                )
+            )
 
     async def set_visibility(self, receipt_handle: str, seconds: float) -> None:
         """Hides a received message for that long, rounded up to whole seconds.
 
         Rounded up, because a message that is delivered before its run's lease has ended must be sent anew.
         """
-        await asyncio.to_thread(
-            lambda: self._client().change_message_visibility(
-                QueueUrl=self._url, ReceiptHandle=receipt_handle, VisibilityTimeout=math.ceil(seconds)
+        with map_aws_errors():
+            await asyncio.to_thread(
+                lambda: self._client().change_message_visibility(
+                    QueueUrl=self._url, ReceiptHandle=receipt_handle, VisibilityTimeout=math.ceil(seconds)
+                )
             )
-        )
 
 
 class DeadLetterQueue:
@@ -109,7 +115,8 @@ class DeadLetterQueue:
         """At most about `max_count` continuations. Push jobs and unreadable messages are left out."""
         found: list[Continuation] = []
         for _ in range(-(-max_count // MAX_RECEIVED_COUNT)):
-            messages = await asyncio.to_thread(self._receive)
+            with map_aws_errors():
+                messages = await asyncio.to_thread(self._receive)
             for message in messages:
                 with contextlib.suppress(ValueError, KeyError, TypeError):
                     dead_letter = parse_message({"body": message["Body"]})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from agentfn.aws_errors import map_aws_errors
 from agentfn.errors import ConflictError
 from agentfn.store.payload_codec import Attribute
 
@@ -35,7 +36,8 @@ class Table:
         https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
         """
         items = [{kind: {"TableName": self._name, **body} for kind, body in action.items()} for action in actions]
-        await self._retry_on_contention(lambda: self._client().transact_write_items(TransactItems=items))  # type: ignore[arg-type]
+        with map_aws_errors():
+            await self._retry_on_contention(lambda: self._client().transact_write_items(TransactItems=items))  # type: ignore[arg-type]
 
     async def get(self, pk: str, sk: str, attributes: Iterable[str] = ()) -> Item | None:
         """A consistent read of one item, or of some of its attributes."""
@@ -43,9 +45,12 @@ class Table:
             return None
         names = {f"#a{place}": name for place, name in enumerate(attributes)}
         narrow: Any = {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names} if names else {}
-        answer = await asyncio.to_thread(
-            lambda: self._client().get_item(TableName=self._name, Key=item_key(pk, sk), ConsistentRead=True, **narrow)
-        )
+        with map_aws_errors():
+            answer = await asyncio.to_thread(
+                lambda: self._client().get_item(
+                    TableName=self._name, Key=item_key(pk, sk), ConsistentRead=True, **narrow
+                )
+            )
         return answer.get("Item")  # type: ignore[return-value]
 
     async def batch_get(self, keys: list[Item]) -> list[Item]:
@@ -54,14 +59,16 @@ class Table:
         for start in range(0, len(keys), MAX_BATCH_KEYS):
             request: Any = {self._name: {"Keys": keys[start : start + MAX_BATCH_KEYS]}}
             while request and request.get(self._name, {}).get("Keys"):
-                answer = await asyncio.to_thread(self._request_batch, request)
+                with map_aws_errors():
+                    answer = await asyncio.to_thread(self._request_batch, request)
                 found += answer["Responses"].get(self._name, [])
                 request = answer.get("UnprocessedKeys")
         return found
 
     async def query_page(self, **body: Any) -> dict[str, Any]:
         """One page."""
-        page: Any = await asyncio.to_thread(lambda: self._client().query(TableName=self._name, **body))
+        with map_aws_errors():
+            page: Any = await asyncio.to_thread(lambda: self._client().query(TableName=self._name, **body))
         return page  # type: ignore[no-any-return]
 
     async def query_all(self, **body: Any) -> list[Item]:

@@ -6,7 +6,6 @@ import json
 
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.types import AgentCard
-from botocore.exceptions import BotoCoreError, ClientError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -49,7 +48,7 @@ class CardEndpoint:
             content, tag = self._cached_content(
                 request.scope["aws.event"]["agentfn.address"], await self._current_key()
             )
-        except (AgentfnError, BotoCoreError, ClientError):
+        except AgentfnError:
             return _keys_unavailable()
         return _cacheable_response(request, content, tag)
 
@@ -57,7 +56,7 @@ class CardEndpoint:
         """The public keys, as a JSON Web SigningKey Set (RFC 7517)."""
         try:
             keys = await self._signing_keys.current() if self._signing_keys else ()
-        except (AgentfnError, BotoCoreError, ClientError):
+        except AgentfnError:
             return _keys_unavailable()
         content = json.dumps({"keys": [key.public_jwk for key in keys]}).encode()
         return _cacheable_response(request, content, f'"{hashlib.sha256(content).hexdigest()}"')

@@ -5,14 +5,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from agentfn.a2a.file_links import FILES_PATH, find_object_key, parse_file_id
-from agentfn.errors import StoredDataError
+from agentfn.errors import AwsError, StoredDataError
 from agentfn.files import UploadStore, sanitize_file_name
 from agentfn.runs.runner import Runner
 from agentfn.telemetry import logger
@@ -121,7 +120,7 @@ def _map_storage_errors(answer: Endpoint) -> Endpoint:
     async def minded(request: Request) -> Response:
         try:
             return await answer(request)
-        except (BotoCoreError, ClientError, StoredDataError):
+        except (AwsError, StoredDataError):
             logger.exception("a file's door failed")
             return _error_response(503, STORAGE_UNAVAILABLE)
 
