@@ -25,7 +25,7 @@ def test_what_a_step_writes_does_not_grow_with_the_steps_before(world: Any) -> N
     assert len(sizes) == 200
     assert max(sizes[100:]) - min(sizes[:10]) <= 8  # digits of a counter
     assert max(sizes) < 2_000
-    assert set(world.counted()) == {"TransactWriteItems"}
+    assert set(world.request_counts()) == {"TransactWriteItems"}
 
 
 def test_a_task_with_a_long_history_is_not_written_with_every_step(world: Any) -> None:
@@ -34,7 +34,7 @@ def test_a_task_with_a_long_history_is_not_written_with_every_step(world: Any) -
     head = world.run(world.tasks.create(head))
     world.requests.clear()
     head = world.run(world.tasks.save(head, turns=[Turn("user", "x")]))
-    head = world.run(world.tasks.renew(head, 5.0))
+    head = world.run(world.tasks.renew_lease(head, 5.0))
     assert all(size < 2_000 for _, size in world.requests)
 
 
@@ -42,21 +42,21 @@ def test_two_hundred_turns_are_saved_at_once_and_in_order(world: Any) -> None:
     turns = [Turn("tool", str(number), tool_call_id=str(number), tool_name="f") for number in range(200)]
     head = world.run(world.tasks.save(world.created(), turns=turns))
     assert head.turns == 200
-    assert world.run(world.tasks.load("alice", "t1")) == (head, turns)
-    assert world.counted()["TransactWriteItems"] == 1 + 3
+    assert world.run(world.tasks.read_with_turns("alice", "t1")) == (head, turns)
+    assert world.request_counts()["TransactWriteItems"] == 1 + 3
 
 
 def test_no_transaction_is_larger_than_dynamodb_takes(world: Any) -> None:
     turns = [Turn("tool", random_text(250_000, seed), tool_call_id=str(seed), tool_name="f") for seed in range(24)]
     head = world.run(world.tasks.save(world.created(), turns=turns))
-    assert world.run(world.tasks.load("alice", "t1")) == (head, turns)
+    assert world.run(world.tasks.read_with_turns("alice", "t1")) == (head, turns)
     assert max(size for _, size in world.requests) < 4_000_000
 
 
 def test_a_turn_of_five_megabytes_spills_and_comes_back(world: Any) -> None:
     turn = Turn("tool", random_text(5_000_000), tool_call_id="c", tool_name="f")
     head = world.run(world.tasks.save(world.created(), turns=[turn]))
-    assert world.run(world.tasks.load("alice", "t1")) == (head, [turn])
+    assert world.run(world.tasks.read_with_turns("alice", "t1")) == (head, [turn])
     [item] = world.items("turn#")
     assert item["turn"]["M"]["key"]["S"].startswith("clerk/alice/t1/spill/")
     assert item_bytes(item) < 1_000
@@ -84,15 +84,15 @@ def test_no_item_is_over_the_limit_whatever_comes_together(world: Any) -> None:
 
 
 def test_small_text_is_readable_and_large_text_is_compressed(world: Any) -> None:
-    packed = world.tasks.payloads.pack("x" * 4_000, "p/")
+    packed = world.tasks.codec.encode("x" * 4_000, "p/")
     assert packed == {"S": "x" * 4_000}
-    larger = world.tasks.payloads.pack("é" * 4_001, "p/")
+    larger = world.tasks.codec.encode("é" * 4_001, "p/")
     assert len(larger["B"]) < 100
-    assert world.tasks.payloads.unpack(larger) == "é" * 4_001
+    assert world.tasks.codec.decode(larger) == "é" * 4_001
 
 
 def test_each_spill_has_a_key_of_its_own(world: Any) -> None:
-    payloads: PayloadCodec = world.tasks.payloads
+    payloads: PayloadCodec = world.tasks.codec
     one, other = (payloads.encode(random_text(700_000), "p/") for _ in range(2))
     assert one["M"]["key"] != other["M"]["key"]
     assert payloads.decode(one) == payloads.decode(other)
@@ -102,7 +102,7 @@ def test_numbers_keep_all_their_digits(world: Any) -> None:
     arguments = json.dumps({"n": 2**70, "x": 0.1})
     turn = Turn("assistant", arguments)
     world.run(world.tasks.save(world.created(), turns=[turn]))
-    assert world.run(world.tasks.load("alice", "t1"))[1] == [turn]
+    assert world.run(world.tasks.read_with_turns("alice", "t1"))[1] == [turn]
 
 
 def test_everything_expires(world: Any) -> None:

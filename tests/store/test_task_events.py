@@ -43,7 +43,7 @@ def unfinished(world: Any) -> list[str]:
 
 def test_events_are_numbered_without_a_gap_and_start_with_the_task_as_it_was(world: Any) -> None:
     head = world.created()
-    head = world.run(world.tasks.take(head, world.clock() + 90))
+    head = world.run(world.tasks.acquire_lease(head, world.clock() + 90))
     for number in range(12):
         head = world.run(world.tasks.save(head, turns=[Turn("user", "x")]))  # no news for a stream
         head = moved(world, head, "WORKING", f"step {number}")
@@ -69,7 +69,7 @@ def test_what_one_change_makes_stays_together_and_in_order(world: Any) -> None:
 
 
 def test_a_write_that_lost_leaves_no_event(world: Any) -> None:
-    head = world.run(world.tasks.take(world.created(), 1e10))
+    head = world.run(world.tasks.acquire_lease(world.created(), 1e10))
     moved(world, head, "CANCELED")
     before = log(world)
     with pytest.raises(Exception, match="changed by somebody else"):
@@ -81,7 +81,7 @@ def test_the_index_of_open_tasks_holds_those_that_need_a_run_and_no_others(world
     for name in [*ENDS, *WAITS]:
         head = world.created(name)
         assert unfinished(world) == [name]
-        head = world.run(world.tasks.take(head, 1e10))
+        head = world.run(world.tasks.acquire_lease(head, 1e10))
         assert unfinished(world) == [name]
         head = moved(world, head, name)
         assert unfinished(world) == [], name
@@ -94,13 +94,13 @@ def test_the_index_of_open_tasks_holds_those_that_need_a_run_and_no_others(world
 def test_open_tasks_come_by_the_end_of_their_leases(world: Any) -> None:
     ends = {"late": 300.5, "soon": 100.25, "middle": 200.0}
     for name, end in ends.items():
-        world.run(world.tasks.renew(world.created(name), end))
+        world.run(world.tasks.renew_lease(world.created(name), end))
     assert unfinished(world) == ["soon", "middle", "late"]
     assert world.read("soon").lease_end == 100.25
 
 
 def test_a_lease_holds_until_its_end_and_only_while_it_is_held(world: Any) -> None:
-    head = world.run(world.tasks.take(world.created(), 100.0))
-    assert (head.held_at(99.9), head.held_at(100.0)) == (True, False)
+    head = world.run(world.tasks.acquire_lease(world.created(), 100.0))
+    assert (head.is_leased_at(99.9), head.is_leased_at(100.0)) == (True, False)
     released = world.run(world.tasks.save(head, held=False))
-    assert not released.held_at(0.0)
+    assert not released.is_leased_at(0.0)

@@ -34,21 +34,21 @@ def test_what_was_created_is_read_back_whole(world: Any) -> None:
     ]
     files = (FileRecord("a.txt", "text/plain", 3, "attached", "key"), FileRecord("b", "x/y", 0, "produced", url="u"))
     made = world.run(world.tasks.create(world.head(skill="s", files=files), [RECORD], turns))
-    head, loaded = world.run(world.tasks.load("alice", "t1"))
+    head, loaded = world.run(world.tasks.read_with_turns("alice", "t1"))
     assert head == made
     assert loaded == turns
     assert world.run(world.tasks.read("alice", "t1")) == made
-    assert world.run(world.tasks.message("alice", "m1")) == RECORD
+    assert world.run(world.tasks.find_message("alice", "m1")) == RECORD
     assert (made.version, made.turns, made.expires) == (1, 4, int(world.clock()) + 30 * 24 * 3600)
 
 
 def test_what_is_not_there_or_is_somebody_elses_is_nothing(world: Any) -> None:
     world.run(world.tasks.create(world.head(), [RECORD]))
     assert world.run(world.tasks.read("bob", "t1")) is None
-    assert world.run(world.tasks.load("bob", "t1")) is None
-    assert world.run(world.tasks.message("bob", "m1")) is None
+    assert world.run(world.tasks.read_with_turns("bob", "t1")) is None
+    assert world.run(world.tasks.find_message("bob", "m1")) is None
     assert world.run(world.tasks.read("alice", "t2")) is None
-    other = TaskStore(world.tasks.table, world.tasks.payloads, "other", 30, world.clock)
+    other = TaskStore(world.tasks.table, world.tasks.codec, "other", 30, world.clock)
     assert world.run(other.read("alice", "t1")) is None
 
 
@@ -83,18 +83,18 @@ def test_what_has_expired_is_absent_and_makes_room(world: Any) -> None:
     world.run(world.tasks.create(world.head(), [RECORD], [TURN, TURN]))
     world.clock.now += 30 * 24 * 3600
     assert world.run(world.tasks.read("alice", "t1")) is None
-    assert world.run(world.tasks.load("alice", "t1")) is None
-    assert world.run(world.tasks.message("alice", "m1")) is None
+    assert world.run(world.tasks.read_with_turns("alice", "t1")) is None
+    assert world.run(world.tasks.find_message("alice", "m1")) is None
     anew = world.run(world.tasks.create(world.head(), [RECORD], [Turn("user", "new")]))
-    assert world.run(world.tasks.load("alice", "t1")) == (anew, [Turn("user", "new")])
+    assert world.run(world.tasks.read_with_turns("alice", "t1")) == (anew, [Turn("user", "new")])
 
 
 def test_a_submitted_task_is_working_once_it_is_taken(world: Any, state_of: Callable[[TaskRecord], str]) -> None:
     head = world.created()
-    taken = world.run(world.tasks.take(head, world.clock() + 90))
+    taken = world.run(world.tasks.acquire_lease(head, world.clock() + 90))
     assert (state_of(taken), taken.version, taken.run, taken.idle, taken.held) == ("working", 2, 1, 1, True)
     assert world.read() == taken
-    again = world.run(world.tasks.take(taken, world.clock() + 90))
+    again = world.run(world.tasks.acquire_lease(taken, world.clock() + 90))
     assert (again.version, again.run, again.idle) == (2, 2, 2)
 
 
@@ -103,7 +103,7 @@ def test_of_many_who_take_a_task_at_once_one_has_it(world: Any) -> None:
         head = world.read() if state == "working" else world.created()
 
         async def race(head: TaskRecord) -> list[Any]:
-            taking = (world.tasks.take(head, world.clock() + 90) for _ in range(5))
+            taking = (world.tasks.acquire_lease(head, world.clock() + 90) for _ in range(5))
             return await asyncio.gather(*taking, return_exceptions=True)
 
         outcomes = world.run(race(head))
@@ -132,7 +132,7 @@ WON: dict[str, Write] = {
 
 @pytest.mark.parametrize("won", WON)
 def test_a_holder_whose_task_moved_on_is_refused_whatever_it_writes(world: Any, won: str) -> None:
-    held = world.run(world.tasks.take(world.created(), world.clock() + 1))
+    held = world.run(world.tasks.acquire_lease(world.created(), world.clock() + 1))
     world.run(WON[won](world.tasks, held))
     before = world.items()
     for write in WRITES.values():
@@ -142,29 +142,29 @@ def test_a_holder_whose_task_moved_on_is_refused_whatever_it_writes(world: Any, 
 
 
 def test_the_version_moves_with_the_task_and_with_nothing_else(world: Any) -> None:
-    head = world.run(world.tasks.take(world.created(), world.clock() + 90))
+    head = world.run(world.tasks.acquire_lease(world.created(), world.clock() + 90))
     assert head.version == 2
     for write in ("renew", "turns", "many turns", "files", "release"):
         head = world.run(WRITES[write](world.tasks, head))
         assert head.version == 2, write
         assert world.read() == head
-    assert world.run(world.tasks.watch(head)) == head
+    assert world.run(world.tasks.read_if_unchanged(head)) == head
     ended_head = world.run(world.tasks.save(head, **ended(head)))
-    assert world.run(world.tasks.watch(head)) is None
-    assert world.run(world.tasks.watch(ended_head)) == ended_head
+    assert world.run(world.tasks.read_if_unchanged(head)) is None
+    assert world.run(world.tasks.read_if_unchanged(ended_head)) == ended_head
 
 
 def test_a_run_that_saves_a_turn_is_not_idle(world: Any) -> None:
-    head = world.run(world.tasks.take(world.created(), 1e10))
+    head = world.run(world.tasks.acquire_lease(world.created(), 1e10))
     assert head.idle == 1
-    assert world.run(world.tasks.renew(head, 2e10)).idle == 1
+    assert world.run(world.tasks.renew_lease(head, 2e10)).idle == 1
     assert world.run(world.tasks.save(head, turns=[TURN])).idle == 0
 
 
 def test_a_task_that_is_gone_is_watched_as_such(world: Any) -> None:
     head = world.created()
     world.run(world.tasks.delete(head))
-    assert world.run(world.tasks.watch(head)) is None
+    assert world.run(world.tasks.read_if_unchanged(head)) is None
     with pytest.raises(ConflictError):
         world.run(world.tasks.save(head, turns=[TURN]))
 
@@ -173,14 +173,14 @@ def test_a_deleted_tasks_turns_are_not_those_of_its_successor(world: Any) -> Non
     head = world.run(world.tasks.create(world.head(), (), [TURN] * 5))
     world.run(world.tasks.delete(head))
     anew = world.created()
-    assert world.run(world.tasks.load("alice", "t1")) == (anew, [])
+    assert world.run(world.tasks.read_with_turns("alice", "t1")) == (anew, [])
 
 
 def test_a_task_of_a_later_agentfn_is_not_read_wrongly(world: Any) -> None:
     head = world.created()
     aws_client("dynamodb").update_item(
         TableName=world.table,
-        Key={"pk": {"S": head.key}, "sk": {"S": "head"}},
+        Key={"pk": {"S": head.partition_key}, "sk": {"S": "head"}},
         UpdateExpression="SET #s = :s",
         ExpressionAttributeNames={"#s": "schema"},
         ExpressionAttributeValues={":s": {"N": "2"}},

@@ -66,10 +66,10 @@ def test_a_renewal_that_meets_a_transaction_is_tried_again(world: Any) -> None:
     with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, "TransactionConflict")
         stub.add_response("transact_write_items", {})
-        assert world.run(world.tasks.renew(head, 5.0)).lease_end == 5.0
+        assert world.run(world.tasks.renew_lease(head, 5.0)).lease_end == 5.0
         refused(stub, "ConditionalCheckFailed")
         with pytest.raises(ConflictError):
-            world.run(world.tasks.renew(head, 5.0))
+            world.run(world.tasks.renew_lease(head, 5.0))
 
 
 def test_a_lease_whose_answer_was_lost_is_still_taken_once(world: Any) -> None:
@@ -79,7 +79,7 @@ def test_a_lease_whose_answer_was_lost_is_still_taken_once(world: Any) -> None:
         "before-call.dynamodb.TransactWriteItems",
         lambda params, **_: tokens.append(json.loads(params["body"])["ClientRequestToken"]),
     )
-    world.run(world.tasks.take(world.created(), 1e10))
+    world.run(world.tasks.acquire_lease(world.created(), 1e10))
     assert all(tokens)
     assert len(set(tokens)) == 2  # one for the creation, one for the lease
 
@@ -92,7 +92,7 @@ def test_keys_that_a_batch_left_over_are_asked_for_again(world: Any) -> None:
             {"Responses": {world.table: keys[:1]}, "UnprocessedKeys": {world.table: {"Keys": keys[1:]}}},
         )
         stub.add_response("batch_get_item", {"Responses": {world.table: keys[1:]}, "UnprocessedKeys": {}})
-        assert world.run(world.tasks.table.get_all(keys)) == keys
+        assert world.run(world.tasks.table.batch_get(keys)) == keys
 
 
 def test_a_turn_that_came_between_two_pages_of_a_load_is_not_half_read(world: Any) -> None:
@@ -101,9 +101,9 @@ def test_a_turn_that_came_between_two_pages_of_a_load_is_not_half_read(world: An
     world.run(world.tasks.save(head, turns=[Turn("assistant", "2")]))
     aws_client("dynamodb").update_item(
         TableName=world.table,
-        Key={"pk": {"S": head.key}, "sk": {"S": "head"}},
+        Key={"pk": {"S": head.partition_key}, "sk": {"S": "head"}},
         UpdateExpression="SET turns = :n",
         ExpressionAttributeValues={":n": {"N": "1"}},
     )
-    _, turns = world.run(world.tasks.load("alice", "t1"))
+    _, turns = world.run(world.tasks.read_with_turns("alice", "t1"))
     assert turns == [Turn("user", "1")]

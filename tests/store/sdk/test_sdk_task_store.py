@@ -123,12 +123,12 @@ def test_a_cancel_of_nothing_or_of_a_cancelled_task_is_refused(shop: Shop) -> No
 
 def test_a_cancel_wins_over_a_run_that_holds_the_task(shop: Shop) -> None:
     world = shop.world
-    held = world.run(world.tasks.take(world.created(), 1e10))
+    held = world.run(world.tasks.acquire_lease(world.created(), 1e10))
     shop.save(task_in("CANCELED"))
     head = world.read()
-    assert (head.terminal, head.held) == (True, False)
+    assert (head.is_terminal, head.held) == (True, False)
     with pytest.raises(Exception, match="changed by somebody else"):
-        world.run(world.tasks.renew(held, 2e10))
+        world.run(world.tasks.renew_lease(held, 2e10))
 
 
 def test_the_event_of_a_write_is_in_the_log_under_its_version(shop: Shop) -> None:
