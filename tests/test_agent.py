@@ -61,7 +61,9 @@ def test_a_keyword_goes_before_what_the_subclass_says_and_changes_no_other_agent
 
 
 def test_an_unknown_keyword_is_refused_with_those_there_are() -> None:
-    with pytest.raises(ConfigurationError, match=r"no instruction, toolz; it has .*instructions.*tools"):
+    with pytest.raises(
+        ConfigurationError, match=r"unknown arguments: instruction, toolz; it takes .*instructions.*tools"
+    ):
         by_keywords(toolz=[], instruction="")
 
 
@@ -93,7 +95,7 @@ def test_a_plain_function_among_the_tools_becomes_one() -> None:
 
 @pytest.mark.parametrize("name", ["missing.md", "."])
 def test_instructions_that_are_no_file_are_refused_at_once(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigurationError, match="agent clerk: there is no file"):
+    with pytest.raises(ConfigurationError, match="agent clerk: its instructions .* are not a file"):
         by_keywords(instructions=tmp_path / name)
 
 
@@ -136,19 +138,19 @@ def test_a_function_does_with_the_default_as_it_likes(make: Callable[[], Agent],
 
 
 def test_a_skill_is_done_by_the_loop_unless_the_agent_says_otherwise() -> None:
-    class Work:
+    class StubTaskContext:
         id, skill, message, files = "t", "", "Hi", ()
 
-        async def play(self, **_: Any) -> Any:
+        async def run_stream(self, **_: Any) -> Any:
             for event in ("one", "two"):
                 yield event
 
-    async def play(agent: Agent) -> list[str]:
-        return [event async for event in agent.handle(cast("Any", Work()))]
+    async def run(agent: Agent) -> list[str]:
+        return [event async for event in agent.handle(cast("Any", StubTaskContext()))]
 
     class Other(Clerk):
         async def execute_skill(self, skill_id: str, message: str, task: Any) -> Any:
             yield f"{skill_id}: {message}"
 
-    assert asyncio.run(play(Clerk())) == ["one", "two"]
-    assert asyncio.run(play(Other())) == [": Hi"]
+    assert asyncio.run(run(Clerk())) == ["one", "two"]
+    assert asyncio.run(run(Other())) == [": Hi"]

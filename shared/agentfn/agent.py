@@ -1,4 +1,4 @@
-"""What an agent is."""
+"""The declaration of an agent, and the task context that its own code works with."""
 
 import contextlib
 import inspect
@@ -21,7 +21,7 @@ Instructions = str | Path | Callable[[str], str]
 
 @dataclass(frozen=True)
 class Skill:
-    """One thing that an agent is good at, as its card tells. One that is not `public` is told to known callers only."""
+    """A skill on the agent's card. One that is not `public` is on the extended card, for authenticated callers only."""
 
     id: str
     name: str
@@ -32,52 +32,51 @@ class Skill:
 
 
 class TaskContext(Protocol):
-    """A task in the hands of an agent: what `Agent.handle` and `Agent.execute_skill` work with."""
+    """The task that `Agent.handle` and `Agent.execute_skill` work on."""
 
     @property
     def id(self) -> str: ...
 
     @property
     def skill(self) -> str:
-        """The id of the skill that the message names, or that the router picked; empty for the default."""
+        """The id of the skill that the message names or the router chose; empty for the default."""
 
     @property
     def message(self) -> str:
-        """What the user asked for."""
+        """The text of the user's last message."""
 
     @property
     def files(self) -> tuple[FileInfo, ...]: ...
 
     def run_stream(self, *, instructions: str | None = None, tools: Iterable[str] | None = None) -> AsyncGenerator[Any]:
-        """The loop over the task's transcript, as events. `tools` narrows it to those names."""
+        """Runs the agent's loop on the task's transcript and yields its events. `tools` names the only tools to use."""
 
     async def run_nested(
         self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()
     ) -> NestedResult:
-        """An inner loop, journaled under its own name, which is its alone in the task. Several may run at once.
+        """Runs a nested loop, journaled under its name, which must be unique in the task. Several may run at once.
 
-        When the task goes on in another run, `handle` is called again from its start: a loop that was finished gives
-        its result at once, and one that was not goes on, given the same message. One that asks the user, or needs
-        another run, ends this one; that is no error and passes through as `Paused`, a BaseException.
+        Each run of the task calls `handle` from its start. A nested loop that has finished then returns its result at
+        once, and an unfinished one continues if it is given the same message. Raises TaskSuspended, a BaseException,
+        where the loop asks the user or needs another run: let it pass.
         """
 
     def progress(self, text: str) -> Any:
-        """An event to yield: tells the caller how far things are."""
+        """The event to yield to report progress to the caller."""
 
     def completed(self, text: str, files: Iterable[str] | None = None) -> Any:
-        """The event to yield last. `files` are names of produced files; None hands over all of them."""
+        """The event to yield last. `files` names the produced files to return; None returns all of them."""
 
 
 class Agent:
-    """Declared by keywords, or by a subclass that sets the same names: both give the same agent.
+    """An agent, declared by keyword arguments or by a subclass that sets the same attributes.
 
-    `name` is what the agent's function, data and card are called. `instructions` is the system prompt: a text, a file
-    that holds one, or a function that makes it of the default: what the toolkits say, the date and the time. A text or
-    a file is put before the default; a function may do as it likes. `models` are the agent's own doors, chosen by their
-    name in AGENT_MODEL before litellm is asked. `compact_tools` leaves descriptions of parameters out of what the model
-    is told, which saves tokens with each call. `modes` are the media types that a message's parts may have.
+    `name` names the agent's function, data and card. `instructions` is the system prompt: a text or a file, which is
+    put before the default (the toolkits' instructions, date and time), or a function from the default to the prompt.
+    `models` are model factories; AGENT_MODEL chooses one by name before a provider. `compact_tools` leaves descriptions
+    of parameters out of the tools' schemas, which saves tokens. `input_modes` and `output_modes` are media types.
 
-    Raises ConfigurationError, naming what is wrong.
+    Raises ConfigurationError, which says what is wrong.
     """
 
     name: str = ""
@@ -114,13 +113,13 @@ class Agent:
         unknown = declared.keys() - self._field_names
         if unknown:
             raise ConfigurationError(
-                f"an agent has no {', '.join(sorted(unknown))}; it has {_join_sorted(self._field_names)}"
+                f"Agent got unknown arguments: {_join_sorted(unknown)}; it takes {_join_sorted(self._field_names)}"
             )
         for name, value in declared.items():
             setattr(self, name, value)
-        written = inspect.getattr_static(self, "instructions")
-        if inspect.isfunction(written) and len(inspect.signature(written).parameters) == 1:
-            self.instructions = written  # a function that a subclass names, not a method of it
+        instructions = inspect.getattr_static(self, "instructions")
+        if inspect.isfunction(instructions) and len(inspect.signature(instructions).parameters) == 1:
+            self.instructions = instructions  # a plain function in a subclass, which Python would bind as a method
         self.registry = ToolRegistry(self.tools)
         self._check()
 
@@ -138,20 +137,20 @@ class Agent:
         return f"{text.strip()}\n\n{default}".strip()
 
     async def handle(self, task: TaskContext) -> AsyncGenerator[Any]:
-        """How the agent does a task: by default, the skill that its message names. Override it to do otherwise.
+        """Works on a task: by default, executes the skill that its message names. Override it for another workflow.
 
-        Yields events: those of `task.play()`, `task.progress(…)`, and last `task.completed(…)` or a loop's Final. It is
-        called anew in each run, so what it does between its loops must come out the same each time.
+        Yields events: those of `task.run_stream()`, `task.progress(…)`, and last `task.completed(…)` or a loop's
+        LoopFinished. Each run of the task calls it again, so the code between its loops must be deterministic.
         """
         async with contextlib.aclosing(self.execute_skill(task.skill, task.message, task)) as events:
             async for event in events:
                 yield event
 
     async def execute_skill(self, skill_id: str, message: str, task: TaskContext) -> AsyncGenerator[Any]:
-        """How the agent does one skill: by default, the loop with all its tools. Override it to do otherwise.
+        """Executes one skill: by default, runs the loop with all tools. Override it for other tools or instructions.
 
-        `skill_id` is empty where neither the message nor a router names one. Yields the loop's events; the last one is
-        a Final.
+        `skill_id` is empty if neither the message nor the router names a skill. Yields the loop's events, last a
+        LoopFinished.
         """
         async with contextlib.aclosing(task.run_stream()) as events:
             async for event in events:
@@ -163,12 +162,14 @@ class Agent:
     def _check(self) -> None:
         if not isinstance(self.name, str) or not NAME_PATTERN.fullmatch(self.name):
             raise ConfigurationError(
-                f"an agent's name is lower-case letters, digits and -, at most 40, not {self.name!r}"
+                f"an agent's name is at most 40 lower-case letters, digits and -, not {self.name!r}"
             )
         if not self.description:
-            raise ConfigurationError(f"agent {self.name}: it needs a description; other agents choose it by that")
+            raise ConfigurationError(f"agent {self.name}: it needs a description, by which other agents choose it")
         if isinstance(self.instructions, Path) and not self.instructions.is_file():
-            raise ConfigurationError(f"agent {self.name}: there is no file {self.instructions} for its instructions")
+            raise ConfigurationError(
+                f"agent {self.name}: its instructions {self.instructions} are not a file"
+            )
         ids = [skill.id for skill in self.skills]
         if len(ids) != len(set(ids)):
             raise ConfigurationError(f"agent {self.name}: two skills have the same id among {_join_sorted(ids)}")

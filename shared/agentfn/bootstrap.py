@@ -20,9 +20,9 @@ from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.loop_engine import LoopEngine
 from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
-from agentfn.runs.work_queue import DeadLetterQueue, PushJob, WorkQueue
+from agentfn.runs.work_queue import DeadLetterQueue, WorkQueue
 from agentfn.settings import Settings
-from agentfn.store import Table, TaskRecord, TaskStore
+from agentfn.store import Table, TaskStore
 from agentfn.store.payload_codec import PayloadCodec
 from agentfn.telemetry import logger
 from agentfn.tools import ToolRegistry
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from agentfn.auth.jwt import JwtAuthenticator
     from agentfn.mcp import McpServer
 
-SEND_TIMEOUT_SECONDS = 1.0  # seconds
 MISSING_MODEL_TEXT = (
     "no model: set AGENT_MODEL, for example AGENT_MODEL=anthropic/claude-sonnet-4-5 with AGENT_MODEL_API_KEY, or "
     "AGENT_MODEL=bedrock/<model id> with the function's role"
@@ -50,9 +49,9 @@ def create_runner(agent: Agent, settings: Settings, executor: ExecutorEngine | N
         ToolRegistry([*LIFECYCLE_TOOLS, *agent.registry])  # which says what is wrong
     bucket = Bucket(_s3_client, settings.storage.bucket, settings.storage.link_seconds)
     table = Table(lambda: aws_client("dynamodb"), settings.storage.table)
-    tasks = TaskStore(table, PayloadCodec(bucket), agent.name, settings.storage.task_days)
     queue = WorkQueue(lambda: aws_client("sqs"), settings.queue.url)
-    tasks.enqueue_push = functools.partial(_send_push_job, queue, tasks.clock)
+    days = settings.storage.task_days
+    tasks = TaskStore(table, PayloadCodec(bucket), agent.name, days, enqueue_push=queue.enqueue_push)
     limits, limiter = loop_limits(settings), ConcurrencyLimiter(settings.tools.max_per_process)
     engine = executor or create_loop_engine(agent, settings, limits, limiter)
     return Runner(agent, settings, tasks, bucket, queue, engine, limits, limiter)
@@ -67,11 +66,6 @@ def create_loop_engine(agent: Agent, settings: Settings, limits: LoopLimits, lim
         limiter=limiter,
         get_router_model=router_model_factory(agent, settings),
     )
-
-
-async def _send_push_job(queue: WorkQueue, clock: Callable[[], float], head: TaskRecord) -> None:
-    """Before the write that it is for, which it waits for a moment."""
-    await queue.send(PushJob(head.owner, head.task.id, head.version, clock()), SEND_TIMEOUT_SECONDS)
 
 
 def create_sweep(runner: Runner) -> Sweep:

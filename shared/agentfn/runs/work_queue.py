@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentfn.aws_errors import map_aws_errors
+from agentfn.store import TaskRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 MAX_WRITE_LAG_SECONDS = 60.0  # a message may arrive that long before the write that it was sent for
+PUSH_DELAY_SECONDS = 1.0  # for the write of the events that a push job is sent for
 RECHECK_DELAY_SECONDS = 2.0  # until such a message comes again
 MAX_DELAY_SECONDS = 900  # the limit of SQS
 MAX_RECEIVED_COUNT = 10  # messages in one call: the limit of SQS
@@ -90,6 +92,10 @@ class WorkQueue:
                     QueueUrl=self._url, MessageBody=message.body(), DelaySeconds=seconds
                 )
             )
+
+    async def enqueue_push(self, record: TaskRecord, now: float) -> None:
+        """Asks for the delivery of the record's events, which are about to be written."""
+        await self.send(PushJob(record.owner, record.task.id, record.version, now), PUSH_DELAY_SECONDS)
 
     async def set_visibility(self, receipt_handle: str, seconds: float) -> None:
         """Hides a received message for that long, rounded up to whole seconds.

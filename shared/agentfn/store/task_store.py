@@ -49,19 +49,25 @@ class MessageRecord:
 class TaskStore:
     """The tasks of one agent. `clock` is in seconds since 1970.
 
-    `announce` is told of each head that is about to be written with events somebody wants to be told of: before the
-    write, so that none is lost, and it may come to nothing.
+    `enqueue_push` gets each record whose events have subscribers, with the time, before it is written: no event is
+    lost then. The write may still fail.
     """
 
     def __init__(
-        self, table: Table, codec: PayloadCodec, agent: str, retention_days: int, clock: Callable[[], float] = time.time
+        self,
+        table: Table,
+        codec: PayloadCodec,
+        agent: str,
+        retention_days: int,
+        clock: Callable[[], float] = time.time,
+        enqueue_push: Callable[[TaskRecord, float], Awaitable[None]] | None = None,
     ) -> None:
         self.table = table
         self.codec = codec
         self.agent = agent
         self.clock = clock
         self.notifier = TaskNotifier()
-        self.enqueue_push: Callable[[TaskRecord], Awaitable[None]] | None = None
+        self._enqueue_push = enqueue_push
         self._retention_seconds = retention_days * 24 * 3600
 
     async def create(
@@ -81,8 +87,8 @@ class TaskStore:
         subscribed: list[TransactionAction] = (
             [{"Put": {"Item": item}} for item in subscription_items(record)] if subscription_items else []
         )
-        if self.enqueue_push and subscription_items:
-            await self.enqueue_push(record)
+        if self._enqueue_push and subscription_items:
+            await self._enqueue_push(record, self.clock())
         creation = await asyncio.to_thread(self._create_actions, record, list(messages), turns)
         await self.table.write(*creation, *subscribed)
         return record
@@ -196,8 +202,8 @@ class TaskStore:
         idle = {"idle": 0} if turns else {}
         after = dataclasses.replace(record, version=version, turns=record.turns + len(turns), **{**idle, **changes})
         events = list(events)
-        if events and after.pushes and self.enqueue_push:
-            await self.enqueue_push(after)
+        if events and after.pushes and self._enqueue_push:
+            await self._enqueue_push(after, self.clock())
         change = await asyncio.to_thread(self._save_actions, record, after, turns, events, list(messages))
         await self.table.write(*change)
         self.notifier.notify(record.task.id)
