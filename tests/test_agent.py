@@ -95,7 +95,7 @@ def test_a_plain_function_among_the_tools_becomes_one() -> None:
 
 @pytest.mark.parametrize("name", ["missing.md", "."])
 def test_instructions_that_are_no_file_are_refused_at_once(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigurationError, match="agent clerk: its instructions .* are not a file"):
+    with pytest.raises(ConfigurationError, match=r"agent clerk: its instructions .* are not a file"):
         by_keywords(instructions=tmp_path / name)
 
 

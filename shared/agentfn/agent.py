@@ -167,9 +167,7 @@ class Agent:
         if not self.description:
             raise ConfigurationError(f"agent {self.name}: it needs a description, by which other agents choose it")
         if isinstance(self.instructions, Path) and not self.instructions.is_file():
-            raise ConfigurationError(
-                f"agent {self.name}: its instructions {self.instructions} are not a file"
-            )
+            raise ConfigurationError(f"agent {self.name}: its instructions {self.instructions} are not a file")
         ids = [skill.id for skill in self.skills]
         if len(ids) != len(set(ids)):
             raise ConfigurationError(f"agent {self.name}: two skills have the same id among {_join_sorted(ids)}")
