@@ -1,6 +1,7 @@
 """An agent as a Lambda handler."""
 
 import asyncio
+import functools
 import os
 import sys
 from collections.abc import Callable
@@ -84,7 +85,14 @@ class LambdaHandler:
         pushing = PushConfigService(self._runner, pushes, poster) if settings.push.enabled else None
         self._requests = requests = AgentRequestHandler(self._runner, cards, pushing)
         self._app = create_app(
-            agent, requests, door, settings, cards, create_mcp_server(self._runner), file_routes(self._runner)
+            agent,
+            requests,
+            door,
+            settings,
+            cards,
+            functools.partial(base_url, public_url=settings.http.public_url, base_path=settings.http.base_path),
+            create_mcp_server(self._runner),
+            file_routes(self._runner),
         )
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
@@ -126,8 +134,7 @@ class LambdaHandler:
 
     def _normalize(self, event: Event) -> Event:
         """The event as the web application wants it."""
-        where = base_url(event, self._settings.http.public_url, self._settings.http.base_path)
-        return normalize_event(event, self._settings.http.base_path) | {"agentfn.address": where}
+        return normalize_event(event, self._settings.http.base_path)
 
     async def _run_app(self, scope: Any, body: bytes, send: "Callable[[Message], None]") -> None:
         over = asyncio.Event()

@@ -39,7 +39,7 @@ def test_the_model_s_key_comes_from_the_secret_when_it_is_first_needed(play: Any
     arn = make_secret("sk-secret")
     settings = load_settings(AGENT_MODEL="openai/gpt-5", AGENT_MODEL_SECRET=arn)
     door: Any = model_factory(agent, settings)()
-    assert door._key() == "sk-secret"
+    assert door._api_key() == "sk-secret"
     assert "sk-secret" not in repr(settings)
 
 

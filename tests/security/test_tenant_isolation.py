@@ -395,7 +395,7 @@ def test_a_body_that_claims_to_be_another_changes_nothing(world: World) -> None:
         "caller": "alice",
         "owner": "alice",
         "tenant": "alice",
-        "agentfn.auth.identity": "alice",
+        "agentfn.call": "alice",
     }
     call = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": world.ids.task, "tenant": "alice"}}
     assert "Task not found" in world.ask("bob", "POST", "/", call)["body"]

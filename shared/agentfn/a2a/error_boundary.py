@@ -1,18 +1,18 @@
-"""What a client may see of an error."""
+"""Hides internal errors from clients."""
 
 from types import TracebackType
 
-from a2a.server.context import ServerCallContext
 from a2a.utils.errors import A2AError, InternalError
 
+from agentfn.call_context import CallContext
 from agentfn.telemetry import logger
 
 
-class hide_internal_errors:  # noqa: N801 - reads as what it does
-    """Lets the protocol's own errors through. Of any other the client gets a reference, and the log the rest."""
+class hide_internal_errors:  # noqa: N801 - an async context manager, used like a function
+    """Lets the protocol's errors through. Logs any other, and raises InternalError with the request's id instead."""
 
-    def __init__(self, context: ServerCallContext) -> None:
-        self._context = context
+    def __init__(self, call: CallContext) -> None:
+        self._call = call
 
     async def __aenter__(self) -> None:
         return None
@@ -22,6 +22,6 @@ class hide_internal_errors:  # noqa: N801 - reads as what it does
     ) -> None:
         if not isinstance(error, Exception) or isinstance(error, A2AError):
             return
-        reference = getattr(self._context.state.get("lambda"), "aws_request_id", "unknown")
-        logger.error("request failed", exc_info=error, request=reference)
-        raise InternalError(f"Internal error (request {reference})") from error
+        request_id = self._call.request_id
+        logger.error("request failed", exc_info=error, request=request_id)
+        raise InternalError(f"Internal error (request {request_id})") from error

@@ -5,7 +5,6 @@ The address is the agent's own and has an id in it: `<task's id>.<object's id>`,
 
 import re
 from collections.abc import Iterable
-from contextvars import ContextVar
 
 from a2a.types import Part, Task
 
@@ -15,12 +14,12 @@ from agentfn.runs.task_updates import OBJECT_SCHEME
 FILES_PATH = "/files/"
 FILE_ID_PATTERN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9a-f]{32})")
 
-# The agent's address as the caller knows it who is being answered; empty where nobody knows one.
-base_url_var: ContextVar[str] = ContextVar("agent_address", default="")
 
+def presign_parts(task_id: str, parts: Iterable[Part], bucket: Bucket, base_url: str) -> None:
+    """Replaces each reference to an object with a presigned URL. Adds its expiry and the file's permanent URL.
 
-def presign_parts(task_id: str, parts: Iterable[Part], bucket: Bucket) -> None:
-    """Gives each part that refers to an object a link, when it dies, and the file's address as one of that task."""
+    `base_url` is the agent's URL as the caller knows it; without one, there is no permanent URL.
+    """
     for part in parts:
         if not part.url.startswith(OBJECT_SCHEME):
             continue
@@ -28,9 +27,9 @@ def presign_parts(task_id: str, parts: Iterable[Part], bucket: Bucket) -> None:
         link = bucket.presign_download(key)
         part.url = link.url
         part.metadata.update({"expires": f"{link.expires:%Y-%m-%dT%H:%M:%SZ}"})
-        if address := base_url_var.get():
+        if base_url:
             file_id = f"{task_id}.{key.rsplit('/', 1)[-1]}"
-            part.metadata.update({"agentfn": {"file": f"{address}{FILES_PATH}{file_id}"}})
+            part.metadata.update({"agentfn": {"file": f"{base_url}{FILES_PATH}{file_id}"}})
 
 
 def parse_file_id(text: str) -> tuple[str, str] | None:

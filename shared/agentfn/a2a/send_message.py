@@ -12,7 +12,7 @@ from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedO
 from agentfn.a2a.inbound_message import InboundMessage
 from agentfn.a2a.referenced_tasks import load_related_tasks
 from agentfn.a2a.task_streams import TaskStreams
-from agentfn.deadline import Deadline, LambdaContext
+from agentfn.call_context import CallContext
 from agentfn.errors import AwsError, ConflictError, StoredDataError
 from agentfn.files import TaskWorkspace
 from agentfn.models import Turn
@@ -39,8 +39,7 @@ class SendMessage:
     def __init__(
         self,
         runner: Runner,
-        owner: str,
-        context: LambdaContext,
+        call: CallContext,
         *,
         wait: bool,
         task_streams: TaskStreams | None = None,
@@ -48,15 +47,10 @@ class SendMessage:
         self._task_streams = task_streams
         self._runner = runner
         self._tasks = runner.tasks
-        self._owner = owner
+        self._owner = call.caller.id
         self._wait = wait
         self._runs_here = wait and runner.engine.can_suspend  # a request has no time for a run that cannot be suspended
-        settings = runner.settings
-        # The front door answers 504 at its limit, whatever the function still has.
-        cap = settings.http.request_seconds if task_streams is None else None  # a stream has as long as the function
-        self._deadline = Deadline.from_lambda_context(
-            context, reserve_seconds=settings.run.reserve_seconds, max_seconds=cap
-        )
+        self._deadline = call.deadline if task_streams is not None else call.response_deadline
 
     async def start(self, incoming: InboundMessage, push: PushSubscription | None = None) -> TaskRecord:
         """A new task; `push` is who else wants to be told of it, from its beginning.

@@ -8,7 +8,7 @@ from a2a.server.events.event_queue import Event
 from a2a.types import Message, StreamResponse
 
 from agentfn.a2a.outbound_task import message_reply, presign_event, presign_task
-from agentfn.deadline import Deadline
+from agentfn.call_context import CallContext
 from agentfn.runs.runner import Runner
 from agentfn.store import TaskRecord
 from agentfn.store.task_events import event_payload
@@ -28,7 +28,7 @@ class TaskStreams:
         self._may_reply_with_message = runner.engine.may_reply_with_message
         self._background_runs: set[asyncio.Task[Any]] = set()
 
-    async def follow(self, head: TaskRecord, deadline: Deadline) -> AsyncGenerator[Event]:
+    async def follow(self, head: TaskRecord, call: CallContext) -> AsyncGenerator[Event]:
         """The task as it stands, then what happens to it: up to where it ends, waits, or this invocation must return.
 
         In the last case the stream ends without a terminal event, and whoever listens subscribes again.
@@ -36,17 +36,17 @@ class TaskStreams:
         if message := await self._wait_for_message_reply(head):
             yield message
             return
-        yield presign_task(head.task, self._bucket)
+        yield presign_task(head.task, self._bucket, call.base_url)
         seen, over, pause = head.version, not head.is_open, MIN_POLL_SECONDS
-        while not over and not deadline.passed:
+        while not over and not call.deadline.passed:
             for version, events in await self._tasks.read_events(head.owner, head.task.id, after=seen):
                 seen = version
                 for event in events:
-                    yield presign_event(event, self._bucket)
+                    yield presign_event(event, self._bucket, call.base_url)
                     over = over or _is_final(event)
                 pause = MIN_POLL_SECONDS
             if not over:
-                await self._tasks.notifier.wait(head.task.id, deadline.limit(pause))
+                await self._tasks.notifier.wait(head.task.id, call.deadline.limit(pause))
                 pause = min(MAX_POLL_SECONDS, pause * 1.5)
 
     async def _wait_for_message_reply(self, head: TaskRecord) -> Message | None:

@@ -21,7 +21,7 @@ INSTRUCTIONS = "This agent needs a token of {issuer} for {audience}: send it as 
 
 @dataclass(frozen=True)
 class JwtRequirements:
-    """The claims that a token must have. `claim` names the claim that identifies the caller; all `scopes` are needed."""
+    """What a token must claim. `claim` names the claim that identifies the caller; all `scopes` are needed."""
 
     issuer: str
     audience: str

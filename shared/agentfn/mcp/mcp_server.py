@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from agentfn.deadline import Deadline
+from agentfn.call_context import CallContext
 from agentfn.errors import ConfigurationError
 from agentfn.mcp.mcp_tool_calls import NO_SOURCE, McpToolCaller, McpToolOutput
 from agentfn.runs.runner import Runner
@@ -94,15 +94,11 @@ class McpServer:
     ) -> "CallToolResult":
         assert context.request is not None  # it came by HTTP
         scope: Scope = context.request.scope
-        owner, settings = scope["agentfn.auth.identity"].user_name, self._settings
-        cap = settings.http.request_seconds  # the front door answers 504 then, whatever the function still has
-        deadline = Deadline.from_lambda_context(
-            scope["aws.context"], reserve_seconds=settings.run.reserve_seconds, max_seconds=cap
-        )
+        call = CallContext.from_scope(scope)
         tool = self._find_tool(params.name)
-        async with shielded(scope["aws.context"].aws_request_id):
-            outcome = await self._calls.call(tool, params.arguments or {}, owner, deadline)
-        logger.info("tool called by MCP", tool=tool.name, owner=owner, error=getattr(outcome, "kind", ""))
+        async with shielded(call.request_id):
+            outcome = await self._calls.call(tool, params.arguments or {}, call.caller.id, call.response_deadline)
+        logger.info("tool called by MCP", tool=tool.name, owner=call.caller.id, error=getattr(outcome, "kind", ""))
         return _to_mcp_result(outcome)
 
     def _find_tool(self, name: str) -> Tool:

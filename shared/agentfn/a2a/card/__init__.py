@@ -1,1 +1,1 @@
-"""card."""
+"""The agent card: its contents, its signature, its endpoint."""

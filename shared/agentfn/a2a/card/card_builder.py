@@ -1,4 +1,4 @@
-"""The agent's card: what it is, what it can, how it is reached. It says only what is wired."""
+"""Builds the agent card from the agent's declaration and the settings."""
 
 from a2a.types import (
     AgentCapabilities,
@@ -20,10 +20,10 @@ DEFAULT_SKILL_TAGS = ("agent",)
 
 
 def build_card(agent: Agent, scheme: AuthScheme, *, streaming: bool, push: bool, extended: bool = False) -> AgentCard:
-    """The card without its interfaces, whose address depends on the request.
+    """Builds the card without its interfaces, whose URL depends on the request.
 
-    `scheme` is how callers prove who they are, `streaming` whether the front door can stream, `push` whether it
-    sends push notifications. An `extended` one names the skills too that are not public.
+    `streaming` says that answers can be streamed, `push` that the agent sends push notifications. An `extended` card
+    also has the skills that are not public.
     """
     skills = [skill for skill in agent.skills if extended or skill.public]
     card = AgentCard(
@@ -45,28 +45,28 @@ def build_card(agent: Agent, scheme: AuthScheme, *, streaming: bool, push: bool,
 
 
 def has_extended_card(agent: Agent, scheme: AuthScheme) -> bool:
-    """Whether known callers are told of skills that others are not. Where nobody is known, nobody is."""
+    """Returns whether authenticated callers see more skills than others. With AGENTFN_AUTH=none, nobody does."""
     return scheme.name != "none" and any(not skill.public for skill in agent.skills)
 
 
 def with_interfaces(card: AgentCard, url: str) -> AgentCard:
-    """The card as it is to be read by whoever came by `url`, the agent's public address."""
-    placed = AgentCard()
-    placed.CopyFrom(card)
+    """Returns a copy of the card with one interface for each binding and protocol version at `url`."""
+    copy = AgentCard()
+    copy.CopyFrom(card)
     for binding in (TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON):
         for version in (PROTOCOL_VERSION_1_0, PROTOCOL_VERSION_0_3):
             interface = AgentInterface(url=url, protocol_binding=binding.value, protocol_version=version)
-            placed.supported_interfaces.append(interface)
-    return placed
+            copy.supported_interfaces.append(interface)
+    return copy
 
 
 def _security_scheme(scheme: AuthScheme) -> SecurityScheme | None:
-    """How callers prove who they are, in the protocol's words; None where everyone may call."""
+    """Converts the scheme to the protocol's type; None if everyone may call."""
     match scheme.name:
         case "bearer":
             bearer = HTTPAuthSecurityScheme(scheme="bearer", description="A token that the agent's operator gives out.")
             return SecurityScheme(http_auth_security_scheme=bearer)
-        case "jwt" if scheme.discovery_url:  # it tells a client where to get a token, too
+        case "jwt" if scheme.discovery_url:  # it also tells a client where to get a token
             oidc = OpenIdConnectSecurityScheme(
                 open_id_connect_url=scheme.discovery_url, description=scheme.instructions
             )
@@ -75,9 +75,9 @@ def _security_scheme(scheme: AuthScheme) -> SecurityScheme | None:
             signed = HTTPAuthSecurityScheme(scheme="bearer", bearer_format="JWT", description=scheme.instructions)
             return SecurityScheme(http_auth_security_scheme=signed)
         case "iam":
-            # The protocol has no type for AWS signatures. API Gateway's own exports say "API key in Authorization",
-            # which a client that does not know better takes for a text to be sent as it is. In HTTP's terms the header
-            # has a scheme, of this name: IANA does not list it, but a client that does not know it stops here.
+            # The protocol has no type for AWS signatures. API Gateway's own exports say "API key in Authorization": a
+            # client would send a fixed text. HTTPAuth with the scheme's name is right for HTTP: IANA does not list the
+            # name, so a client that does not know it stops here.
             aws = HTTPAuthSecurityScheme(
                 scheme="AWS4-HMAC-SHA256", description="AWS Signature Version 4, for the service execute-api."
             )
@@ -96,5 +96,5 @@ def _skill(skill: Skill) -> AgentSkill:
 
 
 def _default_skill(agent: Agent) -> Skill:
-    """A card must name a skill; an agent that declares none is good at what it is described as."""
+    """Returns a skill made of the agent's description: a card must have at least one skill."""
     return Skill(id=agent.name, name=agent.name, description=agent.description)

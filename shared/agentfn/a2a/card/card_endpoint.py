@@ -1,4 +1,4 @@
-"""Gives the card out: placed where the request came in, signed where there is a key, and easy to keep."""
+"""HTTP endpoints for the agent card and the public signing keys, with entity tags for caches."""
 
 import functools
 import hashlib
@@ -14,16 +14,17 @@ from agentfn.a2a.card.card_signature import sign_card
 from agentfn.a2a.card.signing_keys import SigningKey, SigningKeys
 from agentfn.agent import Agent
 from agentfn.auth.authenticator import AuthScheme
+from agentfn.call_context import CallContext
 from agentfn.errors import AgentfnError
 from agentfn.settings import Settings
 from agentfn.telemetry import logger
 
-MAX_CACHED_URLS = 16  # addresses whose cards are remembered
-CACHE_CONTROL = "public, max-age=300"  # as long as a withdrawn key may still be trusted, and a new skill be unknown
+MAX_CACHED_URLS = 16  # one card is cached for each URL that the agent is called by
+CACHE_CONTROL = "public, max-age=300"  # caches may trust a withdrawn key, and miss a new skill, for so long
 
 
 class CardEndpoint:
-    """`ring` holds the keys that the card is signed with; without one it is not signed."""
+    """Serves the card, signed if there are `signing_keys`."""
 
     def __init__(
         self, agent: Agent, scheme: AuthScheme, settings: Settings, signing_keys: SigningKeys | None = None
@@ -39,21 +40,20 @@ class CardEndpoint:
         self._cached_content = functools.lru_cache(MAX_CACHED_URLS)(self._serialize_card)
 
     async def extended_card(self, url: str, *, signed: bool) -> AgentCard:
-        """The card for callers who are known."""
+        """Returns the card for authenticated callers."""
         return self._cached_card(url, await self._current_key() if signed else None, extended=True)
 
     async def serve_card(self, request: Request) -> Response:
-        """The public card, in the layouts of 1.0 and 0.3 at once."""
+        """Answers with the public card, in a layout that clients of 1.0 and 0.3 can read."""
+        base_url = CallContext.from_scope(request.scope).base_url
         try:
-            content, tag = self._cached_content(
-                request.scope["aws.event"]["agentfn.address"], await self._current_key()
-            )
+            content, tag = self._cached_content(base_url, await self._current_key())
         except AgentfnError:
             return _keys_unavailable()
         return _cacheable_response(request, content, tag)
 
     async def serve_jwks(self, request: Request) -> Response:
-        """The public keys, as a JSON Web SigningKey Set (RFC 7517)."""
+        """Answers with the public keys as a JSON Web Key Set (RFC 7517)."""
         try:
             keys = await self._signing_keys.current() if self._signing_keys else ()
         except AgentfnError:
@@ -69,17 +69,17 @@ class CardEndpoint:
         return sign_card(card, key, url) if key else card
 
     def _serialize_card(self, url: str, key: SigningKey | None) -> tuple[bytes, str]:
-        """The bytes of the card, and its entity tag.
+        """Returns the card's JSON and its entity tag.
 
-        A signature may come out differently each time it is made, and each process makes its own. Cards that differ in
-        nothing else are as good as the same, which is what a weak tag says: what a client has kept stays good.
+        Signatures are not deterministic, and each process makes its own. The tag of a signed card is a weak one that
+        leaves the signatures out, so that the card in a client's cache stays valid.
         """
         card = agent_card_to_dict(self._cached_card(url, key))
         content = json.dumps(card, ensure_ascii=False).encode()
         if key is None:
             return content, f'"{hashlib.sha256(content).hexdigest()}"'
-        same = card | {"signatures": [signature["protected"] for signature in card["signatures"]]}
-        return content, f'W/"{hashlib.sha256(json.dumps(same).encode()).hexdigest()}"'
+        unsigned = card | {"signatures": [signature["protected"] for signature in card["signatures"]]}
+        return content, f'W/"{hashlib.sha256(json.dumps(unsigned).encode()).hexdigest()}"'
 
 
 def _cacheable_response(request: Request, content: bytes, tag: str) -> Response:
@@ -91,11 +91,11 @@ def _cacheable_response(request: Request, content: bytes, tag: str) -> Response:
 
 
 def _etag_matches(if_none_match: str, tag: str) -> bool:
-    """RFC 9110, 13.1.2: weak and strong tags are compared alike."""
-    held = [held.strip().removeprefix("W/") for held in if_none_match.split(",")]
-    return "*" in held or tag.removeprefix("W/") in held
+    """Compares weak and strong tags alike (RFC 9110, 13.1.2)."""
+    cached = [cached.strip().removeprefix("W/") for cached in if_none_match.split(",")]
+    return "*" in cached or tag.removeprefix("W/") in cached
 
 
 def _keys_unavailable() -> JSONResponse:
-    logger.exception("the signing keys cannot be read")
+    logger.exception("could not read the signing keys")
     return JSONResponse({"error": "The signing keys cannot be read at the moment; the agent's log says why."}, 503)

@@ -74,7 +74,7 @@ class SigningKeys:
 
 
 def parse_keys(text: str) -> tuple[SigningKey, ...]:
-    """Parses all keys of a text, in order. Line ends may be written as `\\n`. Raises ValueError, which quotes nothing."""
+    """Parses the keys of a text, whose line ends may be written as `\\n`. Raises ValueError, without quoting it."""
     blocks = [match.group() for match in PEM_PATTERN.finditer(text.replace("\\n", "\n"))]
     if not blocks:
         raise ValueError(f"has no key; {ACCEPTED_KEYS}")

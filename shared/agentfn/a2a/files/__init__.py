@@ -1,1 +1,1 @@
-"""files."""
+"""Files over HTTP: downloads, uploads, and the files of a message."""

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from agentfn.a2a.file_links import FILES_PATH, find_object_key, parse_file_id
+from agentfn.call_context import CallContext
 from agentfn.errors import AwsError, StoredDataError
 from agentfn.files import UploadStore, sanitize_file_name
 from agentfn.runs.runner import Runner
@@ -60,7 +61,7 @@ class FileEndpoints:
 
     async def download(self, request: Request) -> Response:
         """On to a link that was signed just now. What is another caller's is as if it were not there."""
-        key = await self._find_key(request.path_params["id"], request.scope["agentfn.auth.identity"].user_name)
+        key = await self._find_key(request.path_params["id"], CallContext.from_scope(request.scope).caller.id)
         if key is None or await run_in_threadpool(self._bucket.get_info, key) is None:
             return _error_response(404, FILE_NOT_FOUND)
         return RedirectResponse(self._bucket.presigned_url(key), 302, NO_STORE_HEADERS)
@@ -71,7 +72,7 @@ class FileEndpoints:
             wanted = parse_upload_request(await request.body(), self._runner.settings.message.max_upload_bytes)
         except InvalidUpload as unfit:
             return _error_response(unfit.status, str(unfit), field=unfit.field)
-        uploads = UploadStore(self._bucket, self._runner.agent.name, request.scope["agentfn.auth.identity"].user_name)
+        uploads = UploadStore(self._bucket, self._runner.agent.name, CallContext.from_scope(request.scope).caller.id)
         upload_id, form = await run_in_threadpool(uploads.create_form, wanted.name, wanted.media_type, wanted.max_bytes)
         offered = {
             "id": upload_id,

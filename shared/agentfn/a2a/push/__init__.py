@@ -1,1 +1,1 @@
-"""push."""
+"""Push notifications: their configurations, their delivery to webhooks, their signatures."""

@@ -4,10 +4,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from a2a.server.context import ServerCallContext
 from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
 
+from agentfn.call_context import CallContext
 from agentfn.errors import ConflictError, FileRejected
 from agentfn.fetch.address_policy import Resolver, matches_host, parse_ip_address, parse_url
 from agentfn.runs.runner import Runner
@@ -45,7 +45,7 @@ class PushConfigService:
     lookup_seconds: float = 5.0
 
     async def set(
-        self, head: TaskRecord, config: TaskPushNotificationConfig, context: ServerCallContext
+        self, head: TaskRecord, config: TaskPushNotificationConfig, call: CallContext
     ) -> TaskPushNotificationConfig:
         """Raises InvalidParamsError for an address that nothing may be sent to, and for one subscriber too many."""
         wanted = await self.validate(config, head.task.id)
@@ -53,9 +53,8 @@ class PushConfigService:
         if len(others) >= MAX_CONFIG_COUNT:
             raise InvalidParamsError(f"the task has {len(others)} push configurations; {MAX_CONFIG_COUNT} are allowed")
         try:
-            address = context.state["address"]
             await self.push_store.put(
-                head, PushSubscription(wanted, is_v0_3(context), delivered_version=head.version, agent_url=address)
+                head, PushSubscription(wanted, call.is_v0_3, delivered_version=head.version, agent_url=call.base_url)
             )
         except ConflictError:
             raise TaskNotFoundError from None
@@ -86,6 +85,10 @@ class PushConfigService:
         }
         return {**read_metadata(head.task), "push": states}
 
+    async def new_subscription(self, config: TaskPushNotificationConfig, call: CallContext) -> PushSubscription:
+        """Validates a configuration that comes with a message, whose task may not exist yet."""
+        return PushSubscription(await self.validate(config, ""), call.is_v0_3, agent_url=call.base_url)
+
     async def validate(self, config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
         """The configuration as it is to be kept; without a task id, as it is for a task that is yet to come."""
         if not config.url:
@@ -115,11 +118,6 @@ class PushConfigService:
             return False  # no name at all, and never will be
         except (OSError, TimeoutError):
             return True
-
-
-def is_v0_3(context: ServerCallContext) -> bool:
-    """Whether a request came in protocol 0.3: its JSON-RPC methods have a slash, its paths begin with /v1."""
-    return "/" in context.state.get("method", "") or context.state.get("path", "").startswith("/v1/")
 
 
 def _is_header_text(text: str) -> bool:

@@ -11,10 +11,9 @@ from a2a.types import StreamResponse
 from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.json_format import MessageToDict
 
-from agentfn.a2a.card.card_signature import SIGNATURE_HEADER, WebhookSigner
-from agentfn.a2a.file_links import base_url_var
 from agentfn.a2a.outbound_task import presign_event, presign_task
 from agentfn.a2a.push.push_configs import WebhookClient
+from agentfn.a2a.push.webhook_signer import SIGNATURE_HEADER, WebhookSigner
 from agentfn.deadline import Deadline
 from agentfn.errors import ConfigurationError, FileRejected
 from agentfn.json_numbers import decode_numbers
@@ -104,12 +103,12 @@ class WebhookDelivery:
     ) -> list[Any]:
         """What is sent: the events themselves; an old subscriber gets the task as it is now."""
         bucket = self._runner.bucket
-        base_url_var.set(push.agent_url)
         if push.uses_v0_3:
             now = await self._tasks.read(head.owner, head.task.id) or head
-            old = conversions.to_compat_task(presign_task(now.task, bucket))
+            old = conversions.to_compat_task(presign_task(now.task, bucket, push.agent_url))
             return [decode_numbers(old.model_dump(mode="json", by_alias=True, exclude_none=True))]
-        return [decode_numbers(MessageToDict(to_stream_response(presign_event(response, bucket)))) for response in told]
+        presigned = [presign_event(response, bucket, push.agent_url) for response in told]
+        return [decode_numbers(MessageToDict(to_stream_response(event))) for event in presigned]
 
     async def _record_failure(self, head: TaskRecord, push: PushSubscription, status: int) -> None:
         tries = push.failures + 1

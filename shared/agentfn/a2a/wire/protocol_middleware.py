@@ -3,6 +3,7 @@
 What the sdk would read over is found here, numbers go through it undamaged, and each dialect's answers are whole.
 """
 
+import dataclasses
 import json
 import re
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agentfn.a2a.task_streams import STREAMING_UNSUPPORTED
 from agentfn.a2a.wire import file_parts, v0_3
 from agentfn.a2a.wire.strict_json import JsonBodyError, parse_body, serialize_body
+from agentfn.call_context import SCOPE_KEY, VERSION_0_3, CallContext
 from agentfn.json_numbers import decode_numbers
 
 PROTOCOL_PATH_PATTERN = re.compile(r"/|(/[^/]+)?/(message:(send|stream)|tasks(/.*)?)")
@@ -57,8 +59,11 @@ class ProtocolMiddleware:
             return
         said = (b"a2a-version", version.encode())
         headers = [header for header in scope["headers"] if header[0].lower() != said[0]]
-        history = v0_3.requests_no_history(path, asked, query)
-        scope = {**scope, "headers": [*headers, said] if version else headers, "agentfn.no_history": history}
+        call = CallContext.from_scope(scope)
+        if path == "/" and "/" in v0_3.rpc_method(asked):
+            call = dataclasses.replace(call, protocol_version=VERSION_0_3)
+        call = dataclasses.replace(call, omit_history=v0_3.requests_no_history(path, asked, query))
+        scope = {**scope, "headers": [*headers, said] if version else headers, SCOPE_KEY: call}
         await self.app(scope, receive, ResponseRewriter(send, asked).send)
 
 

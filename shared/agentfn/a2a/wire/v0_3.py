@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from a2a.compat.v0_3 import a2a_v0_3_pb2, conversions, proto_utils, types
-from a2a.server.context import ServerCallContext
 from a2a.types import SendMessageRequest
 from a2a.utils.errors import InvalidParamsError, VersionNotSupportedError
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Error as ProtobufError
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
+
+from agentfn.call_context import CallContext
 
 PATH_PREFIX = "/v1/"  # of its paths
 SEND_PATH_SUFFIXES = ("/message:send", "/message:stream")
@@ -72,9 +73,9 @@ def requests_no_history(path: str, request: Any, query: QueryParams) -> bool:
     return any(length in (0, "0") for length in (wanted.get("historyLength"), query.get("historyLength")))
 
 
-def set_empty_history(config: Any, context: ServerCallContext) -> None:
+def set_empty_history(config: Any, call: CallContext) -> None:
     """Says so to those who cut the history. `config` is whatever of a request has a `history_length`."""
-    if context.state.get("no_history"):
+    if call.omit_history:
         config.history_length = 0
 
 
