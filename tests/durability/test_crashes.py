@@ -191,11 +191,11 @@ def test_a_run_that_was_frozen_past_its_lease_is_refused_when_it_wakes(
         ward.stage.new_environment()(ward.queue_event(ward.injector.sent[0]), LocalLambdaContext(60))
 
     async def freeze(prompt: ModelRequest) -> Any:
-        monkeypatch.setattr(model, "_always", books_and_looks)
+        monkeypatch.setattr(model, "_function", books_and_looks)
         await asyncio.to_thread(elsewhere)
         return calls("book", seat=1)
 
-    monkeypatch.setattr(model, "_always", freeze)
+    monkeypatch.setattr(model, "_function", freeze)
     ward.invoke(ward.send_event("Book!", wait=False))
     assert ward.invoke(ward.queue_event(ward.injector.sent[0])) == {"batchItemFailures": []}
     check_ending(ward.only_task(), model, ledger)

@@ -73,7 +73,7 @@ class Store(StoreActors):
             self.remember(actor, made)
         self.check_task(task_id)
 
-    @precondition(lambda self: self.truths)
+    @precondition(lambda self: self.expected)
     @rule(looking=st.sets(actors, min_size=1), pick=picks)
     def look(self, looking: set[str], pick: int) -> None:
         task_id, truth = list(self.expected.items())[-1 - pick % min(AT_ONCE, len(self.expected))]
@@ -86,7 +86,7 @@ class Store(StoreActors):
         for actor in sorted(looking):
             self.remember(actor, found[0])
 
-    @precondition(lambda self: self.able(is_takeable))
+    @precondition(lambda self: self.candidates(is_takeable))
     @rule(pick=picks)
     def take(self, pick: int) -> None:
         """Whoever sees an open task that nobody holds, by what he knows, takes it."""
@@ -102,7 +102,7 @@ class Store(StoreActors):
             self.remember(actor, taken)
         self.check_task(task_id)
 
-    @precondition(lambda self: self.able(is_holding))
+    @precondition(lambda self: self.candidates(is_holding))
     @rule(pick=picks, turns=many_turns, file=st.booleans(), told=st.booleans())
     def save(self, pick: int, turns: int, file: bool, told: bool) -> None:
         """A step of whoever believes that he holds the task, be he long superseded. A file comes with a result."""
@@ -124,7 +124,7 @@ class Store(StoreActors):
             self.remember(actor, saved)
         self.check_task(task_id)
 
-    @precondition(lambda self: self.able(is_holding))
+    @precondition(lambda self: self.candidates(is_holding))
     @rule(pick=picks)
     def renew(self, pick: int) -> None:
         actor, task_id, head = self.pick(pick, is_holding)
@@ -135,7 +135,7 @@ class Store(StoreActors):
             self.remember(actor, renewed)
         self.check_task(task_id)
 
-    @precondition(lambda self: self.able(is_holding))
+    @precondition(lambda self: self.candidates(is_holding))
     @rule(pick=picks, rest=st.sampled_from((0.0, 30.0)))
     def suspend(self, pick: int, rest: float) -> None:
         actor, task_id, head = self.pick(pick, is_holding)
@@ -147,13 +147,13 @@ class Store(StoreActors):
             self.remember(actor, left)
         self.check_task(task_id)
 
-    @precondition(lambda self: self.able(is_holding))
+    @precondition(lambda self: self.candidates(is_holding))
     @rule(pick=picks, ending=endings, turns=few_turns)
     def end(self, pick: int, ending: str, turns: int) -> None:
         actor, task_id, head = self.pick(pick, is_holding)
         self.finish(actor, task_id, head, ending, turns)
 
-    @precondition(lambda self: self.able(is_not_terminal))
+    @precondition(lambda self: self.candidates(is_not_terminal))
     @rule(pick=picks)
     def cancel(self, pick: int) -> None:
         """Anybody may, whoever holds the task."""
@@ -172,7 +172,7 @@ class Store(StoreActors):
             self.remember(actor, ended)
         self.check_task(task_id)
 
-    @precondition(lambda self: self.able(is_holding))
+    @precondition(lambda self: self.candidates(is_holding))
     @rule(pick=picks, first=st.sampled_from(("renew", "suspend", "save")), late=st.booleans())
     def race(self, pick: int, first: str, late: bool) -> None:
         """Another one knows what the holder knows, and is slower."""
@@ -195,7 +195,7 @@ class Store(StoreActors):
         else:
             self.cancel(self.candidates(is_not_terminal).index((other, task_id, found)))
 
-    @precondition(lambda self: self.able(is_waiting))
+    @precondition(lambda self: self.candidates(is_waiting))
     @rule(pick=picks, message_id=message_ids)
     def follow_up(self, pick: int, message_id: str) -> None:
         actor, task_id, head = self.pick(pick, is_waiting)
@@ -214,14 +214,14 @@ class Store(StoreActors):
             self.remember(actor, done)
         self.check_task(task_id)
 
-    @precondition(lambda self: self.truths)
+    @precondition(lambda self: self.expected)
     @rule(seconds=st.sampled_from((1.0, 31.0, 91.0, 91.0, 700.0)), sweep=st.booleans())
     def pass_time(self, seconds: float, sweep: bool) -> None:
         self.store.now += seconds
         if sweep:
             self.sweep()
 
-    @precondition(lambda self: len(self.truths) > AT_ONCE)
+    @precondition(lambda self: len(self.expected) > AT_ONCE)
     @rule(deleted=st.booleans())
     def expire(self, deleted: bool) -> None:
         """All that there is; whether the table is quick to delete it or not."""
