@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from agentfn import Agent, Skill, serve
-from analyst.demo.demo_model import DemoModel
+from analyst.demo.demo_rules import demo_model
 from analyst.tools import TOOLS
 
 agent = Agent(
@@ -23,7 +23,7 @@ agent = Agent(
             examples=("How does mean body mass differ by species and sex? Chart it and write a report.",),
         )
     ],
-    models={"demo": lambda: DemoModel(pause=float(os.environ.get("DEMO_PAUSE") or 0))},
+    models={"demo": lambda: demo_model(pause=float(os.environ.get("DEMO_PAUSE") or 0))},
     input_modes=(
         "text/plain",
         "text/csv",

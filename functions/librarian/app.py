@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from agentfn import Agent, Skill, serve
-from librarian.demo.demo_model import DemoModel
+from librarian.demo.demo_rules import demo_model
 from librarian.tools import PACKET_TOOLS
 
 agent = Agent(
@@ -30,7 +30,7 @@ agent = Agent(
             examples=("Write a report on this packet.",),
         ),
     ],
-    models={"demo": lambda: DemoModel(pause=float(os.environ.get("DEMO_PAUSE") or 0))},
+    models={"demo": lambda: demo_model(pause=float(os.environ.get("DEMO_PAUSE") or 0))},
     input_modes=(
         "text/plain",
         "application/pdf",

@@ -17,7 +17,7 @@ from agentfn.loop import LoopResult
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
 from agentfn.models import ModelRequest, ToolCall, Turn
 from agentfn.tools import ToolRegistry
-from analyst.demo.demo_model import DemoModel
+from analyst.demo.demo_rules import demo_model
 from analyst.tools import TOOLS
 from functions.analyst.tool_harness import AGENT, ToolHarness
 
@@ -51,7 +51,7 @@ FLIPPERS = numbers("flipper_length_mm")
 
 
 def ask(desk: ToolHarness, *turns: str | Turn) -> LoopResult:
-    return desk.run_loop(DemoModel(), TOOLS, *turns)
+    return desk.run_loop(demo_model(), TOOLS, *turns)
 
 
 def produced(desk: ToolHarness) -> set[str]:
@@ -109,7 +109,7 @@ def test_the_next_step_depends_on_the_transcript_alone(penguin_desk: ToolHarness
     spoken = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
     assert len(spoken) == 6
     for place in spoken:
-        reply = asyncio.run(DemoModel().generate(ModelRequest("", tuple(turns[:place]), declared)))
+        reply = asyncio.run(demo_model().generate(ModelRequest("", tuple(turns[:place]), declared)))
         assert (reply.text, reply.tool_calls) == (turns[place].text, turns[place].tool_calls)
     ids = [call.id for turn in turns for call in turn.tool_calls]
     assert len(ids) == len(set(ids))
@@ -124,7 +124,7 @@ def test_half_answered_calls_are_made_again_and_no_others(penguin_desk: ToolHarn
         turn for turn in turns[: turns.index(queries) + 1 + len(queries.tool_calls)] if turn.tool_call_id != lost.id
     )
     declared = tuple(ToolRegistry(TOOLS).declarations())
-    reply = asyncio.run(DemoModel().generate(ModelRequest("", kept, declared)))
+    reply = asyncio.run(demo_model().generate(ModelRequest("", kept, declared)))
     assert [(call.name, call.arguments) for call in reply.tool_calls] == [("run_sql", lost.arguments)]
 
 
@@ -149,11 +149,11 @@ def test_without_tools_it_answers_in_text(penguin_desk: ToolHarness) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
     closing = (*turns[:-1], Turn("user", "Tools are off. Give the best answer."))
     reply = asyncio.run(
-        DemoModel().generate(ModelRequest("", closing, tuple(ToolRegistry(TOOLS).declarations()), "none"))
+        demo_model().generate(ModelRequest("", closing, tuple(ToolRegistry(TOOLS).declarations()), "none"))
     )
     assert reply.tool_calls == ()
     assert "Adelie 152" in reply.text
-    bare = asyncio.run(DemoModel().generate(ModelRequest("", (Turn("user", QUESTION),))))
+    bare = asyncio.run(demo_model().generate(ModelRequest("", (Turn("user", QUESTION),))))
     assert bare.tool_calls == ()
     assert "attach a table" in bare.text
 
@@ -161,7 +161,7 @@ def test_without_tools_it_answers_in_text(penguin_desk: ToolHarness) -> None:
 def test_the_middle_of_its_work_is_a_fair_answer_too(penguin_desk: ToolHarness) -> None:
     turns = ask(penguin_desk, QUESTION).transcript
     seen = next(place for place, turn in enumerate(turns) if any(call.name == "make_chart" for call in turn.tool_calls))
-    reply = asyncio.run(DemoModel().generate(ModelRequest("", tuple(turns[:seen]), (), "none")))
+    reply = asyncio.run(demo_model().generate(ModelRequest("", tuple(turns[:seen]), (), "none")))
     assert "Adelie 152" in reply.text
     assert "No report was written." in reply.text
 
@@ -173,7 +173,7 @@ def test_a_tool_that_fails_is_told_and_the_rest_is_done(penguin_desk: ToolHarnes
         raise ToolError("the pencil broke")
 
     tools = [make_chart if each.name == "make_chart" else each for each in TOOLS]
-    result = penguin_desk.run_loop(DemoModel(), tools, QUESTION)
+    result = penguin_desk.run_loop(demo_model(), tools, QUESTION)
     assert result.status == "completed"
     assert "Failed: the pencil broke" in result.text
     assert "Adelie 152" in result.text
@@ -187,7 +187,7 @@ def test_a_report_that_cannot_be_written_is_tried_once(penguin_desk: ToolHarness
         """Writes nothing."""
         raise ToolError("the ink is dry")
 
-    result = penguin_desk.run_loop(DemoModel(), [*TOOLS[:-1], write_report], QUESTION)
+    result = penguin_desk.run_loop(demo_model(), [*TOOLS[:-1], write_report], QUESTION)
     assert [call.name for step in result.steps for call in step.calls].count("write_report") == 1
     assert "Failed: the ink is dry" in result.text
     assert "No report was written." in result.text
@@ -277,7 +277,7 @@ def test_progress_is_told_sparingly(penguin_desk: ToolHarness) -> None:
 
 def test_a_pause_slows_every_reply_down() -> None:
     start = time.monotonic()
-    asyncio.run(DemoModel(pause=0.2).generate(ModelRequest("", (Turn("user", "hi"),))))
+    asyncio.run(demo_model(pause=0.2).generate(ModelRequest("", (Turn("user", "hi"),))))
     assert time.monotonic() - start >= 0.2
 
 

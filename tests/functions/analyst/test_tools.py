@@ -180,6 +180,6 @@ def test_the_user_is_told_when_a_large_file_is_read(desk: ToolHarness) -> None:
 
 def test_the_tools_load_nothing_heavy_before_they_need_it() -> None:
     heavy = {"pygal", "openpyxl", "markdown_it", "charset_normalizer", "litellm"}
-    code = f"import sys, analyst.tools, analyst.demo.demo_model; sys.exit(', '.join({heavy} & sys.modules.keys()) or 0)"
+    code = f"import sys, analyst.tools, analyst.demo.demo_rules; sys.exit(', '.join({heavy} & sys.modules.keys()) or 0)"
     done = subprocess.run([sys.executable, "-c", code], cwd=AGENT, capture_output=True, text=True, check=False)
     assert (done.stderr.strip(), done.returncode) == ("", 0)

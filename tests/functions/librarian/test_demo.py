@@ -8,7 +8,7 @@ import pytest
 
 from agentfn.models import ModelRequest, ToolCall, Turn
 from functions.librarian.tool_harness import NestedResult, ToolHarness
-from librarian.demo.demo_model import NO_DOCUMENT_QUESTION, DemoModel
+from librarian.demo.demo_rules import NO_DOCUMENT_QUESTION, demo_model
 from librarian.demo.extracts import best_extracts, split_extracts
 from librarian.demo.question import classify_question
 from librarian.tools import TOOLS
@@ -35,18 +35,18 @@ def test_what_is_asked_for_is_told_by_a_few_words(question: str, kind: str) -> N
 
 
 def test_a_quoted_text_is_found_everywhere(packet_desk: ToolHarness) -> None:
-    result = packet_desk.run_loop(DemoModel(), TOOLS, 'How often is "Tannery Hill" mentioned, and where?')
+    result = packet_desk.run_loop(demo_model(), TOOLS, 'How often is "Tannery Hill" mentioned, and where?')
     assert result.text.startswith("3 matches: packet.pdf, Item 5.1, p. 12; ")
     assert "has_more" not in result.text
 
 
 def test_the_items_are_listed(packet_desk: ToolHarness) -> None:
-    result = packet_desk.run_loop(DemoModel(), TOOLS, "Which items are in the packet?")
+    result = packet_desk.run_loop(demo_model(), TOOLS, "Which items are in the packet?")
     assert "- 5.2 · Tables · pp. 13\u201314" in result.text
 
 
 def test_one_item_is_told_by_its_first_sentences_and_figures(packet_desk: ToolHarness) -> None:
-    result = packet_desk.run_loop(DemoModel(), TOOLS, "What does item 4 say?")
+    result = packet_desk.run_loop(demo_model(), TOOLS, "What does item 4 say?")
     assert (
         "- The cost is $48,700, of which the safe routes fund of the state pays $30,000. (packet.pdf, Item 4, p. 9)"
         in (result.text)
@@ -54,28 +54,28 @@ def test_one_item_is_told_by_its_first_sentences_and_figures(packet_desk: ToolHa
 
 
 def test_a_question_that_nothing_answers_gets_no_made_up_answer(packet_desk: ToolHarness) -> None:
-    result = packet_desk.run_loop(DemoModel(), TOOLS, "Zebras xylophone quixotic?")
+    result = packet_desk.run_loop(demo_model(), TOOLS, "Zebras xylophone quixotic?")
     assert result.text.startswith("Nothing in the packet shares a word with the question.")
 
 
 def test_without_a_document_it_asks_for_one_and_goes_on_with_it(desk: ToolHarness) -> None:
-    asking = desk.run_loop(DemoModel(), TOOLS, QUESTION)
+    asking = desk.run_loop(demo_model(), TOOLS, QUESTION)
     assert (asking.status, asking.text) == ("input_required", NO_DOCUMENT_QUESTION)
     desk.attach("a.md", "# Rules\n\nA building in the Mill Street district may be 45 feet high.\n")
     here = Turn("user", "Here it is.\n\nAttached files:\n- a.md (text/markdown, 70 bytes)")
-    done = desk.run_loop(DemoModel(), TOOLS, QUESTION, Turn("assistant", NO_DOCUMENT_QUESTION), here)
+    done = desk.run_loop(demo_model(), TOOLS, QUESTION, Turn("assistant", NO_DOCUMENT_QUESTION), here)
     assert 'may be 45 feet high. ("Rules", § 1)' in done.text
 
 
 def test_a_file_that_cannot_be_read_is_asked_for_anew(desk: ToolHarness) -> None:
     desk.attach("scan.png", b"\x89PNG\r\n\x1a\n")
-    result = desk.run_loop(DemoModel(), TOOLS, QUESTION)
+    result = desk.run_loop(demo_model(), TOOLS, QUESTION)
     assert result.status == "input_required"
     assert "scan.png cannot be read: it is a picture" in result.text
 
 
 def test_inner_loops_get_an_extract_of_their_part(packet_desk: ToolHarness) -> None:
-    model = DemoModel()
+    model = demo_model()
 
     def inner(name: str, message: str) -> NestedResult:
         with ThreadPoolExecutor() as thread:  # an event loop runs here already
@@ -118,4 +118,4 @@ def test_a_task_that_began_with_another_model_is_taken_over(packet_desk: ToolHar
         Turn("tool", json.dumps({"error": "no", "error_type": "invalid_json"}), tool_call_id="c1", tool_name="search"),
         Turn("tool", "?", tool_call_id="c2", tool_name="unknown"),
     ]
-    assert "45 feet" in packet_desk.run_loop(DemoModel(), TOOLS, *turns).text
+    assert "45 feet" in packet_desk.run_loop(demo_model(), TOOLS, *turns).text

@@ -7,7 +7,7 @@ from agentfn.testing import ScriptedModel, Stage, calls
 from functions.librarian import make_packet
 from functions.librarian.questions import DATA, QUESTIONS, SampleQuestion, packet
 from functions.librarian.tool_harness import ToolHarness
-from librarian.demo.demo_model import DEMO_NOTICE, DemoModel
+from librarian.demo.demo_rules import DEMO_NOTICE, demo_model
 from librarian.tools import TOOLS
 
 AGENT = Agent(name="librarian", description="Answers from documents.", tools=TOOLS)
@@ -42,7 +42,7 @@ def test_a_search_for_a_question_shows_its_page_among_the_first_three(
 def test_the_demo_model_answers_a_question_with_the_facts_and_their_place(
     packet_desk: ToolHarness, question: SampleQuestion
 ) -> None:
-    result = packet_desk.run_loop(DemoModel(), TOOLS, question.text)
+    result = packet_desk.run_loop(demo_model(), TOOLS, question.text)
     assert result.status == "completed"
     assert all(fact in result.text for fact in question.facts), result.text
     assert f"({question.citation})" in result.text
@@ -50,7 +50,7 @@ def test_the_demo_model_answers_a_question_with_the_facts_and_their_place(
 
 
 def test_questions_are_answered_through_the_real_handler() -> None:
-    with Stage(AGENT, DemoModel()) as stage:
+    with Stage(AGENT, demo_model()) as stage:
         for question in QUESTIONS[:3]:
             task = stage.send(question.text, files=packet())
             text = task["status"]["message"]["parts"][0]["text"]
