@@ -1,34 +1,34 @@
 """What an agent has done before its first event, where Lambda gives the time for it."""
 
-import functools
 import random
 import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from agentfn.bootstrap import aws_client
 from agentfn.local.embedded_aws import EmbeddedAws
-from agentfn.models import ModelRequest, ModelResponse
+from agentfn.models import Model, ModelRequest, ModelResponse
+from agentfn.models.lazy_model import LazyModel
 from agentfn.models.providers.litellm_model import LiteLLMModel
+from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.warm_up import INITIALIZATION_TYPE_VARIABLE, prepare_environment
 from runtime.task_root import HOOKS
 
 loaded: list[str] = []
 
 
-def load() -> None:
-    """This module is the door of the model below."""
-    loaded.append("door")
-
-
-class Parrot:
+class Parrot(Model):
     name = "parrot"
 
-    async def ask(self, prompt: ModelRequest) -> ModelResponse:
-        return ModelResponse(prompt.turns[-1].text)
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        return ModelResponse(request.turns[-1].text)
+
+    def warm_up(self) -> None:
+        loaded.append("client")
 
 
 @pytest.fixture(autouse=True)
@@ -60,24 +60,24 @@ def clients() -> int:
 
 @pytest.mark.parametrize("kind", ["on-demand", ""])
 def test_a_function_on_demand_starts_with_nothing_done(kind: str, hooks: Any) -> None:
-    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: kind})
+    prepare_environment(LazyModel(Parrot), {INITIALIZATION_TYPE_VARIABLE: kind})
     assert (loaded, clients(), hooks.before, hooks.after) == ([], 0, [], [])
 
 
 def test_provisioned_concurrency_has_all_imported_and_each_client_made(hooks: Any) -> None:
-    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"})
-    assert (loaded, clients(), hooks.before) == (["door"], 3, [])
+    prepare_environment(LazyModel(Parrot), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"})
+    assert (loaded, clients(), hooks.before) == (["client"], 3, [])
 
 
 def test_before_a_snapshot_all_is_imported_and_not_earlier(hooks: Any) -> None:
-    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
+    prepare_environment(LazyModel(Parrot), {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     assert (loaded, clients()) == ([], 0)
     run(hooks.before)
-    assert (loaded, clients()) == (["door"], 3)
+    assert (loaded, clients()) == (["client"], 3)
 
 
 def test_after_a_restore_clients_model_and_chance_are_new(hooks: Any) -> None:
-    model = functools.cache(Parrot)
+    model = LazyModel(Parrot)
     prepare_environment(model, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     run(hooks.before)
     old, of_the_snapshot = model(), random.getstate()
@@ -88,20 +88,20 @@ def test_after_a_restore_clients_model_and_chance_are_new(hooks: Any) -> None:
 
 
 def test_an_agent_of_another_framework_has_no_model_to_import(hooks: Any) -> None:
-    prepare_environment(None, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
+    prepare_environment(ExecutorEngine(Mock()), {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     run(hooks.before)
     run(hooks.after)
     assert loaded == []
 
 
-def test_litellm_is_imported_by_its_door(hooks: Any) -> None:
+def test_litellm_is_imported_by_its_model(hooks: Any) -> None:
     prepare_environment(
-        lambda: LiteLLMModel("openai/gpt-4o"), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"}
+        LazyModel(lambda: LiteLLMModel("openai/gpt-4o")), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"}
     )
     assert "litellm" in sys.modules
 
 
 def test_a_runtime_without_hooks_is_told_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
-    prepare_environment(Parrot, {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
+    prepare_environment(LazyModel(Parrot), {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     assert (loaded, clients()) == ([], 0)

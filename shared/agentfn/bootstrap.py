@@ -14,8 +14,8 @@ from agentfn.errors import ConfigurationError
 from agentfn.files import Bucket
 from agentfn.loop import LoopLimits
 from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES, RetryPolicy
-from agentfn.models import Model
-from agentfn.models.registry import create_model_factory
+from agentfn.models.lazy_model import LazyModel
+from agentfn.models.registry import create_lazy_model
 from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.loop_engine import LoopEngine
 from agentfn.runs.runner import Runner
@@ -61,10 +61,10 @@ def create_loop_engine(agent: Agent, settings: Settings, limits: LoopLimits, lim
     return LoopEngine(
         agent=agent,
         settings=settings,
-        get_model=functools.cache(model_factory(agent, settings)),
+        get_model=create_model(agent, settings),
         limits=limits,
         limiter=limiter,
-        get_router_model=router_model_factory(agent, settings),
+        get_router_model=create_router_model(agent, settings),
     )
 
 
@@ -73,36 +73,37 @@ def create_sweep(runner: Runner) -> Sweep:
     return Sweep(runner.tasks, runner.queue, DeadLetterQueue(lambda: aws_client("sqs"), url) if url else None)
 
 
-def model_factory(agent: Agent, settings: Settings) -> Callable[[], Model]:
-    """The agent's own model of that name, else that of the door which fits the name, or is asked for.
+def create_model(agent: Agent, settings: Settings) -> LazyModel:
+    """The model of AGENT_MODEL: one of the agent's own, else the one of a provider.
 
-    Raises ConfigurationError where there is no such door.
+    Raises ConfigurationError where no provider serves a model of that name.
     """
-    name, base = settings.model.name, settings.model.api_base
+    name, base_url = settings.model.name, settings.model.api_base
     if not name:
         raise ConfigurationError(MISSING_MODEL_TEXT)
     if name in agent.models:
         logger.info("model %s of the agent's own", name)
-        return agent.models[name]
-    if "/" not in name and not base and settings.model.provider == "auto":
+        return LazyModel(agent.models[name])
+    if "/" not in name and not base_url and settings.model.provider == "auto":
         own = ", ".join(agent.models) or "none of its own"
         logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
-    return create_model_factory(name, provider=settings.model.provider, api_key=_model_api_key(settings), base_url=base)
+    provider, api_key = settings.model.provider, _model_api_key(settings)
+    return create_lazy_model(name, provider=provider, api_key=api_key, base_url=base_url)
 
 
-def router_model_factory(agent: Agent, settings: Settings) -> Callable[[], Model] | None:
-    """What chooses among the agent's skills: a model of its own of that name, or another. None where nothing does.
+def create_router_model(agent: Agent, settings: Settings) -> LazyModel | None:
+    """The model that chooses among the agent's skills, None where there is nothing to choose.
 
-    Without a key of its own it gets the agent's model's.
+    It is one of the agent's own models, else one of a provider; without its own API key it uses the agent's model's.
     """
     name = settings.router.model
     if not name or len(agent.skills) < 2:
         return None
     if name in agent.models:
-        return functools.cache(agent.models[name])
+        return LazyModel(agent.models[name])
     own = settings.router.api_key
     key = own.get_secret_value if own else _model_api_key(settings)
-    return functools.cache(create_model_factory(name, api_key=key, base_url=settings.router.api_base))
+    return create_lazy_model(name, api_key=key, base_url=settings.router.api_base)
 
 
 def create_authenticator(agent: Agent, settings: Settings, fetch: "FetchUrl | None" = None) -> Authenticator:

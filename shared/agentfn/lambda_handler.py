@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,6 @@ from agentfn.event_sources.api_gateway import (
 )
 from agentfn.files import Fetcher
 from agentfn.runs.executor_engine import ExecutorEngine
-from agentfn.runs.loop_engine import LoopEngine
 from agentfn.runs.work_queue import Continuation, PushJob, parse_message
 from agentfn.settings import Settings
 from agentfn.store.push_store import PushStore
@@ -60,8 +58,7 @@ def serve(
     """
     executing = ExecutorEngine(executor, repeatable) if executor is not None else None
     doors = LambdaHandler(agent, settings or Settings.load(os.environ), executing)
-    engine = doors._runner.engine
-    prepare_environment(engine.get_model if isinstance(engine, LoopEngine) else None)
+    prepare_environment(doors._runner.engine)
     return doors
 
 
@@ -126,9 +123,7 @@ class LambdaHandler:
 
     def close(self) -> None:
         """For those who serve more than one in a process; Lambda never does."""
-        for name in ("connections", "litellm"):  # models' clients belong to the loop
-            if clients := sys.modules.get(f"agentfn.models.{name}"):
-                self._loop.run_until_complete(clients.close())
+        self._loop.run_until_complete(self._runner.engine.aclose())
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 

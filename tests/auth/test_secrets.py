@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.bootstrap import aws_client, model_factory
+from agentfn.bootstrap import aws_client, create_model
 from agentfn.testing import ScriptedModel
 from support.settings import load_settings
 
@@ -38,8 +38,8 @@ def test_the_model_s_key_comes_from_the_secret_when_it_is_first_needed(play: Any
     play(ScriptedModel())
     arn = make_secret("sk-secret")
     settings = load_settings(AGENT_MODEL="openai/gpt-5", AGENT_MODEL_SECRET=arn)
-    door: Any = model_factory(agent, settings)()
-    assert door._api_key() == "sk-secret"
+    model: Any = create_model(agent, settings)()
+    assert model._api_key() == "sk-secret"
     assert "sk-secret" not in repr(settings)
 
 

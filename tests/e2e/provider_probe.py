@@ -10,7 +10,8 @@ import sys
 from typing import Any
 
 from agentfn.models import Model, ModelRequest, ModelResponse, Turn
-from agentfn.models.providers.litellm_model import LiteLLMModel, close_litellm
+from agentfn.models.providers.litellm_internals import close_litellm
+from agentfn.models.providers.litellm_model import LiteLLMModel
 
 TOOL: dict[str, Any] = {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}
 PROMPT = ModelRequest("Be brief.", (Turn("user", "Where is Paris?"),), ({"type": "function", "function": TOOL},))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.models.providers.litellm_model import load_litellm
+from agentfn.models.providers.litellm_internals import load_litellm
 from agentfn.testing import Stage
 from conftest import SideEffects, status_text, task_state
 from provider_stubs.clients import API_KEY, make_model

@@ -14,7 +14,7 @@ from agentfn.loop import AgentLoop, LoopEvent, LoopLimits, ModelTurn, Notice, Te
 from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn, Usage
 from agentfn.models.openai_format import chat_messages
-from agentfn.models.providers.litellm_model import load_litellm
+from agentfn.models.providers.litellm_internals import load_litellm
 from agentfn.testing import ScriptedModel, calls, stream
 from agentfn.tools import ToolRegistry
 from loop.bad_models import (

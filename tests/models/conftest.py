@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentfn.models import ModelRequest, ModelResponse
-from agentfn.models.providers.litellm_model import load_litellm
+from agentfn.models.providers.litellm_internals import load_litellm
 from provider_stubs.clients import (
     AWS_ENVIRONMENT,
     MODEL_CLASSES,

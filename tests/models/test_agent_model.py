@@ -5,7 +5,7 @@ import gc
 import pytest
 
 from agentfn import Agent, Context, tool
-from agentfn.bootstrap import model_factory
+from agentfn.bootstrap import create_model
 from agentfn.testing import Stage
 from provider_stubs.clients import API_KEY, MODEL_NAMES
 from provider_stubs.script import Dialect, calls, fails, says
@@ -40,7 +40,7 @@ def test_an_agent_works_through_a_direct_door(dialect: Dialect, provider: StubPr
         says("Here I am."),
     )
 
-    with Stage(CLERK, model_factory(CLERK, settings)()) as stage:
+    with Stage(CLERK, create_model(CLERK, settings)()) as stage:
         tasks = [stage.send("Weather?"), stage.send("Hi!")]
 
     answers = [str(task["artifacts"] if task.get("artifacts") else task["status"]) for task in tasks]

@@ -8,7 +8,8 @@ from email.utils import format_datetime
 import pytest
 
 from agentfn.errors import ContextWindowExceeded, ModelError, ModelRequestRejected, ModelUnavailable
-from agentfn.models.providers.litellm_model import LiteLLMModel, load_litellm
+from agentfn.models.providers.litellm_internals import load_litellm
+from agentfn.models.providers.litellm_model import LiteLLMModel
 from provider_stubs.clients import (
     API_KEY,
     LOOK_TOOL,

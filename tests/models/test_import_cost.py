@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 
 LIGHT = """
 import sys
-import agentfn.testing.scripted_model
 from agentfn.models.providers import bedrock_model, litellm_model, openai_model
+from agentfn.testing import scripted_model
 print({"litellm", "openai", "boto3"} & sys.modules.keys())
 """
 
@@ -42,30 +42,30 @@ def watch(event, args):
     elif event in ("os.mkdir", "os.rename", "os.remove"):
         writes.append(str(args[0]))
 
-from agentfn.models import Prompt, Turn, connections
+from agentfn.models import ModelRequest, Turn
 from agentfn.models.providers.bedrock_model import BedrockModel
-from agentfn.models.providers.litellm_model import LitellmModel, close, load
+from agentfn.models.providers.litellm_internals import load_litellm
+from agentfn.models.providers.litellm_model import LiteLLMModel
 from agentfn.models.providers.openai_model import OpenAIModel
 
 loop = asyncio.new_event_loop()
 sys.addaudithook(watch)
-ways = {"litellm": [LitellmModel] * 3, "direct": [OpenAIModel, BedrockModel]}[sys.argv[2]]
-if LitellmModel in ways:
-    load()
+classes = {"litellm": [LiteLLMModel] * 3, "direct": [OpenAIModel, BedrockModel]}[sys.argv[2]]
+if LiteLLMModel in classes:
+    load_litellm()
 at_import = list(sockets)
 schema = {"type": "object", "properties": {}, "additionalProperties": False}
-prompt = Prompt("", (Turn("user", "Hi"),), schema=schema)
+request = ModelRequest("", (Turn("user", "Hi"),), schema=schema)
 
-async def streamed(model):
-    return [item async for item in model.stream(prompt)][-1].text
+async def stream(model):
+    return [item async for item in model.stream(request)][-1].text
 
 texts = []
-for way, (name, base) in zip(ways, json.loads(sys.argv[1]), strict=True):
-    model = way(name, key=lambda: None if name.startswith("bedrock") else "sk", base=base)
-    texts.append(loop.run_until_complete(model.ask(prompt)).text)
-    texts.append(loop.run_until_complete(streamed(model)))
-loop.run_until_complete(close())
-loop.run_until_complete(connections.close())
+for model_class, (name, base_url) in zip(classes, json.loads(sys.argv[1]), strict=True):
+    model = model_class(name, api_key=lambda: None if name.startswith("bedrock") else "sk", base_url=base_url)
+    texts.append(loop.run_until_complete(model.generate(request)).text)
+    texts.append(loop.run_until_complete(stream(model)))
+    loop.run_until_complete(model.aclose())
 loop.close()
 seen = {"sockets": at_import, "hosts": list(hosts), "writes": writes, "texts": texts}
 print(json.dumps(seen | {"litellm": "litellm" in sys.modules}))

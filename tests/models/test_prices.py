@@ -11,7 +11,7 @@ import pytest
 
 from agentfn.models import Usage
 from agentfn.models.prices import PRICE_LIST, PRICE_LIST_COPY, TokenCounts, cost_of, find_entry, model_info, usage_of
-from agentfn.models.providers.litellm_model import load_litellm
+from agentfn.models.providers.litellm_internals import load_litellm
 
 COUNTS = (
     TokenCounts(1_000, 500),

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from agentfn.models.providers.bedrock_model import BedrockModel
-from agentfn.models.providers.litellm_model import LiteLLMModel, load_litellm
+from agentfn.models.providers.litellm_internals import load_litellm
+from agentfn.models.providers.litellm_model import LiteLLMModel
 from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.clients import LOOK_TOOL, AnyModel, Ask, AskStreaming, ClientKind, hello_request, make_model
 from provider_stubs.script import Dialect, calls, fails, says

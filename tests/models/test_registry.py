@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from agentfn import Agent, ConfigurationError
-from agentfn.bootstrap import model_factory
+from agentfn.bootstrap import create_model
+from agentfn.models.providers.bedrock import parse_bedrock_name
 from agentfn.models.providers.bedrock_model import BedrockModel
 from agentfn.models.providers.litellm_model import LiteLLMModel
 from agentfn.models.providers.openai_model import OpenAIModel
-from agentfn.models.registry import create_model_factory, parse_bedrock_name
+from agentfn.models.registry import create_lazy_model
 from agentfn.testing import ScriptedModel
 from support.settings import load_settings
 
@@ -25,7 +26,7 @@ BASE = "http://127.0.0.1:1/v1"
 def chosen() -> Callable[..., type]:
     """The class of the model that an agent's environment leads to."""
     agent = Agent(name="clerk", description="A clerk.", models={"demo": ScriptedModel})
-    return lambda **variables: type(model_factory(agent, load_settings(**variables))())
+    return lambda **variables: type(create_model(agent, load_settings(**variables))())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_a_door_that_is_asked_for_is_taken_except_for_the_agents_own_models(
     [
         ("anthropic/claude-sonnet-4-5", "openai", "AGENT_MODEL_API_BASE"),
         ("anthropic/claude-sonnet-4-5", "bedrock", "bedrock/<id>"),
-        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", "bedrock", "AGENT_MODEL_PROVIDER at auto"),
+        ("bedrock/invoke/meta.llama3-8b-instruct-v1:0", "bedrock", "AGENT_MODEL_PROVIDER=auto"),
         ("openai/", "auto", "provider/model"),
         ("/gpt-4o", "auto", "provider/model"),
         ("bedrock/converse/", "auto", "provider/model"),
@@ -94,7 +95,7 @@ def test_a_name_that_the_door_does_not_know_stops_the_start(
 
 
 def test_an_address_that_is_none_stops_the_start(chosen: Callable[..., type]) -> None:
-    with pytest.raises(ConfigurationError, match="reads https://host/v1"):
+    with pytest.raises(ConfigurationError, match="write https://host/v1"):
         chosen(AGENT_MODEL="openai/gpt-4o", AGENT_MODEL_API_BASE="llm.example.com/v1")
 
 
@@ -114,15 +115,16 @@ def test_a_door_whose_package_is_missing_stops_the_start_and_says_what_to_do(
     with pytest.raises(ConfigurationError, match=remedy) as caught:
         chosen(AGENT_MODEL=name)
 
-    assert all(word in str(caught.value) for word in (name, f"package {package}", "door"))
+    assert all(word in str(caught.value) for word in (name, f"package {package}", "provider"))
 
 
 def test_a_folder_that_holds_the_list_of_prices_alone_is_no_package(tmp_path: Path) -> None:
     tmp_path.joinpath("litellm").mkdir()
     code = (
-        "import sys\nfrom agentfn.errors import ConfigurationError\nfrom agentfn.models.registry import opening\n"
+        "import sys\nfrom agentfn.errors import ConfigurationError\n"
+        "from agentfn.models.registry import create_lazy_model as create\n"
         "sys.path[:] = [sys.argv[1]]\n"
-        "try: opening('mistral/c', key=lambda: None, base=None)\n"
+        "try: create('mistral/c', api_key=lambda: None, base_url=None)\n"
         "except ConfigurationError as error: print(error)"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
@@ -131,8 +133,8 @@ def test_a_folder_that_holds_the_list_of_prices_alone_is_no_package(tmp_path: Pa
 
 def test_choosing_imports_no_client() -> None:
     code = (
-        "import sys\nfrom agentfn.models.registry import opening\n"
-        "for name in ('openai/a', 'bedrock/b', 'mistral/c'): opening(name, key=lambda: None, base=None)\n"
+        "import sys\nfrom agentfn.models.registry import create_lazy_model as create\n"
+        "for name in ('openai/a', 'bedrock/b', 'mistral/c'): create(name, api_key=lambda: None, base_url=None)\n"
         "print({'openai', 'litellm', 'boto3'} & sys.modules.keys())"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -158,6 +160,6 @@ def test_a_name_on_bedrock_holds_an_id_and_maybe_a_region(name: str, region: str
 
 def test_a_key_is_read_by_the_model_not_before(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    create_model_factory("openai/gpt-4o", api_key=lambda: read.append(1), base_url=None)()
+    create_lazy_model("openai/gpt-4o", api_key=lambda: read.append(1), base_url=None)()
     assert read == []
     assert importlib.util.find_spec("openai") is not None

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.models.providers import http_client
 from agentfn.models.providers.bedrock_model import BedrockModel
+from agentfn.models.providers.litellm_internals import close_litellm
 from agentfn.models.providers.litellm_model import LiteLLMModel
-from agentfn.models.providers.litellm_model import close_litellm as close_litellm
 from agentfn.models.providers.openai_model import OpenAIModel
 from provider_stubs.dialects import Dialect
 from provider_stubs.server import StubProvider

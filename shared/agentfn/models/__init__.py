@@ -1,4 +1,4 @@
-"""The only doors to language models, and the words they are spoken to in."""
+"""Language models: the interface that an agent calls, and the messages that go through it."""
 
 from agentfn.models.messages import ModelResponse, ToolCall, Turn, Usage
 from agentfn.models.model import Model, ModelRequest, Sampling, SupportsStreaming, SupportsToolQuery

@@ -1,6 +1,6 @@
-"""One entry of a transcript, and what a model answers with.
+"""The messages between an agent and a model: the turns of a transcript, and the model's response.
 
-The shapes follow OpenAI's chat messages, which every provider's client can be fed with.
+The shapes follow OpenAI's chat messages, which every provider's client accepts.
 Source: https://platform.openai.com/docs/api-reference/chat/create
 """
 
@@ -13,7 +13,7 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool call as the model wrote it: `arguments` is the raw text, which may be anything but JSON."""
+    """A tool call as the model wrote it: `arguments` is the raw text, which may not be valid JSON."""
 
     id: str
     name: str
@@ -22,15 +22,16 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Turn:
-    """One entry of the transcript.
+    """One turn of the transcript.
 
-    A user turn has text. An assistant turn has text, calls or both. A tool turn answers the call `call_id` of the
-    assistant turn before it; its text is never empty, because some providers refuse an empty result.
+    A user turn has text. An assistant turn has text, tool calls or both. A tool turn has the result of the call
+    `tool_call_id` of the assistant turn before it; its text is never empty, because some providers reject an empty
+    result.
 
-    `cut` says that the provider stopped an assistant turn at its length limit, `filtered` that its content filter did.
-    `usage` is what that turn cost.
-    `thinking` holds a reasoning model's signed blocks as its provider wrote them: some want them back with the results
-    of the calls that came of them. `loop` names the inner loop that the turn belongs to; the task's own has no name.
+    `truncated` says that the provider stopped an assistant turn at its length limit, `content_filtered` that its
+    content filter did. `usage` is what that turn cost.
+    `thinking` holds a reasoning model's signed blocks as its provider wrote them: some providers need them back with
+    the results of the calls. `loop_name` is the nested loop that the turn belongs to, empty for the task's own loop.
     """
 
     role: Role
@@ -82,7 +83,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens, and US dollars where the price is known. `cached` is the part of `prompt` read from a cache."""
+    """Tokens, and US dollars where the price is known. `cached_tokens` are the part of `prompt_tokens` that was read
+    from a cache.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -112,12 +115,12 @@ class Usage:
 
     @classmethod
     def from_json(cls, shape: dict[str, Any]) -> Self:
-        return cls(shape["prompt"], shape["completion"], shape["cached"], shape.get("cost"))
+        return cls(shape.get("prompt", 0), shape.get("completion", 0), shape.get("cached", 0), shape.get("cost"))
 
 
 @dataclass(frozen=True)
 class ModelResponse:
-    """A model's answer. With `finish` "length" the text, or the last call's arguments, may be cut short."""
+    """A model's response. With the finish reason "length" the text, or the last call's arguments, may be incomplete."""
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()

@@ -1,5 +1,6 @@
-"""What every door to a language model looks like."""
+"""The interface of a language model, and the request that it answers."""
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -26,11 +27,11 @@ class Sampling:
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One question to a model.
+    """One request to a model.
 
-    `tools` are OpenAI function declarations. `tool_choice` is a wish: a door may drop it where the provider refuses it.
-    So is `schema`, the JSON Schema that the reply's text is to follow. `timeout` is in seconds and covers the whole
-    call, a first import included; a door gives up by then, whatever the provider does.
+    `tools` are OpenAI function declarations. `schema` is the JSON Schema that the response's text should follow.
+    `tool_choice` and `schema` are optional for the provider: a model drops them where the provider rejects them.
+    `timeout` is in seconds and covers the whole call, the first import of a client included.
     """
 
     system: str
@@ -42,29 +43,37 @@ class ModelRequest:
     schema: dict[str, Any] | None = None
 
 
-class Model(Protocol):
-    """A door to one language model. It asks once: retries belong to the loop, which knows the deadline.
+class Model(ABC):
+    """A language model. It tries once: retries belong to the loop, which knows the deadline."""
 
-    Raises ModelUnavailable where asking again may help, ModelRefused where it will not. A door may be cancelled at
-    any await.
-    """
+    name: str
 
-    @property
-    def name(self) -> str: ...
+    @abstractmethod
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """Answers the request. It may be cancelled at any await.
 
-    async def generate(self, prompt: ModelRequest) -> ModelResponse: ...
+        Raises ModelUnavailable where another try may help, ModelRequestRejected where it will not.
+        """
+
+    def warm_up(self) -> None:
+        """Imports what `generate` needs. Sends nothing and opens no connection."""
+
+    async def aclose(self) -> None:
+        """Closes the connections that belong to the running event loop. The next request opens new ones."""
 
 
 @runtime_checkable
 class SupportsStreaming(Protocol):
-    """A door that can also tell the text while it is produced."""
+    """A model that can also send its text while it is produced."""
 
-    def stream(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
-        """The text in pieces, then the whole reply, which is the last item. Raises as `ask` does, midway too."""
+    def stream(self, request: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
+        """Yields the text in pieces, then the whole response as the last item. Raises as `generate` does, at any
+        item.
+        """
 
 
 @runtime_checkable
 class SupportsToolQuery(Protocol):
-    """A door that knows whether its model can call tools natively."""
+    """A model that knows whether it can call tools natively."""
 
     async def supports_tool_calls(self) -> bool: ...

@@ -1,7 +1,8 @@
-"""What is known of a model, prices above all: litellm's list, read as data. litellm itself is not imported for it.
+"""Model prices and capabilities, from litellm's list. It is read as data: litellm is not imported.
 
-The list is in litellm's package. Where litellm is left out there is `prices.json` beside this module: the part of the
-list that the direct doors need, which `infra/prices.py` takes from the litellm that agentfn is tested with.
+The list is in litellm's package. Where litellm is not installed, `prices.json` beside this module is read: the part of
+the list that the providers openai and bedrock need, which `infra/prices.py` copies from the litellm that agentfn is
+tested with.
 """
 
 import importlib.util
@@ -22,7 +23,9 @@ ModelInfo = dict[str, Any]
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """Tokens of one answer. `cached` and `written` are the parts of `prompt` read from a cache and put into it."""
+    """Tokens of one response. `cached_tokens` and `cache_write_tokens` are the parts of `prompt_tokens` that were read
+    from a cache and written to it.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -32,9 +35,9 @@ class TokenCounts:
 
 @cache
 def model_info(name: str) -> ModelInfo:
-    """What the list says of this model, nothing where it is not in there.
+    """The model's entry in the list, empty where there is none.
 
-    The first reading of a name takes some 50 ms of CPU: call it in a thread. Nothing but the entry is kept.
+    The first call for a name takes about 50 ms of CPU: make it in a thread. Only the entry is cached.
     """
     return find_entry(json.loads(_price_list_path().read_bytes()), name)
 
@@ -42,8 +45,8 @@ def model_info(name: str) -> ModelInfo:
 def find_entry(table: dict[str, ModelInfo], name: str) -> ModelInfo:
     """The model's entry in such a list, empty where there is none.
 
-    A name without its first parts counts where the entry is of the same provider: the same model behind another
-    provider may do other things.
+    An entry under the name without its first parts is taken only where it is of the same provider: the same model
+    behind another provider may have other capabilities.
     """
     parts = name.split("/")
     for start in range(len(parts)):
@@ -58,7 +61,7 @@ def usage_of(counts: TokenCounts, info: ModelInfo) -> Usage:
 
 
 def cost_of(counts: TokenCounts, info: ModelInfo) -> float | None:
-    """US dollars, None where no price is known. What has no price of its own in a cache costs what the rest does."""
+    """US dollars, None where no price is known. Cached tokens without a price in the list cost what the others do."""
     plain = _token_price(info, "input_cost_per_token", counts.prompt_tokens, 0.0)
     read = _token_price(info, "cache_read_input_token_cost", counts.prompt_tokens, plain)
     written = _token_price(info, "cache_creation_input_token_cost", counts.prompt_tokens, plain)
@@ -73,7 +76,7 @@ def cost_of(counts: TokenCounts, info: ModelInfo) -> float | None:
 
 
 def _token_price(info: ModelInfo, kind: str, prompt: int, default: float) -> float:
-    """US dollars a token. A prompt above a threshold pays that one's rate for all of its tokens, not only the rest."""
+    """US dollars a token. A prompt above a threshold pays the threshold's price for all of its tokens."""
     rate = info.get(kind)
     steps = ((re.fullmatch(rf"{kind}_above_(\d+)k_tokens", key), price) for key, price in info.items())
     for threshold, price in sorted((int(found[1]) * 1000, price) for found, price in steps if found):

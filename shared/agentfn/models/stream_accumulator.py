@@ -1,4 +1,4 @@
-"""A reply put together from the pieces of a stream."""
+"""A response assembled from the pieces of a stream."""
 
 import json
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from agentfn.models.openai_format import finish_reason, signed_thinking
 
 
 class StreamAccumulator:
-    """Takes pieces as they come.
+    """Collects the pieces of a stream in their order.
 
-    Providers tell the pieces of parallel calls apart by index, by id or by neither: one that leaves an index out gets 0
-    for it, some repeat id and name with each piece, some make up a new id for each.
+    Providers mark the pieces of parallel tool calls by index, by id or not at all: some leave the index out (it is 0
+    then), some repeat id and name with each piece, some invent a new id for each piece.
     """
 
     def __init__(self) -> None:
@@ -26,13 +26,13 @@ class StreamAccumulator:
         return piece
 
     def add_tool_call(self, index: int, id_: str, name: str, arguments: str) -> None:
-        """A piece of one; what is not told in it is empty."""
+        """Adds a piece of a tool call. A field that the piece does not have is empty."""
         draft = self._find_draft(index, id_, name)
         draft.id, draft.name = draft.id or id_, draft.name or name
         draft.arguments.append(arguments)
 
     def add_thinking(self, block: dict[str, Any]) -> None:
-        """Text comes in pieces until the signature, which is the last of a block."""
+        """Adds a piece of a thinking block. The signature is the last piece of a block."""
         last = self._thinking[-1] if self._thinking else {}
         if block.get("data"):
             self._thinking.append(dict(block))
@@ -43,23 +43,18 @@ class StreamAccumulator:
             text, signature = block.get("thinking") or "", block.get("signature") or ""
             self._thinking.append({"type": "thinking", "thinking": text, "signature": signature})
 
-    def to_response(self, reason: str | None, spent: Usage | None = None) -> ModelResponse:
+    def to_response(self, reason: str | None, usage: Usage | None = None) -> ModelResponse:
         calls = tuple(ToolCall(draft.id, draft.name, "".join(draft.arguments)) for draft in self._drafts)
-        return ModelResponse(
-            "".join(self._text_pieces),
-            calls,
-            spent or Usage(),
-            finish_reason(reason, calls),
-            signed_thinking(self._thinking),
-        )
+        text, thinking = "".join(self._text_pieces), signed_thinking(self._thinking)
+        return ModelResponse(text, calls, usage or Usage(), finish_reason(reason, calls), thinking)
 
     def _find_draft(self, index: int, id_: str, name: str) -> "_ToolCallDraft":
-        """The call that a piece belongs to, begun where it is a new one: only that has a name."""
+        """The call that a piece belongs to. Only a piece with a name begins a new one."""
         last = self._latest_by_index.get(index)
-        same = next((draft for draft in (last, *self._drafts) if draft and id_ and draft.id == id_), None)
-        draft = same or last
-        placed = same is not None and last is not None
-        if draft is None or (name and draft.name and not placed and draft.is_complete(id_)):
+        same_id = next((draft for draft in (last, *self._drafts) if draft and id_ and draft.id == id_), None)
+        draft = same_id or last
+        is_known = same_id is not None and last is not None
+        if draft is None or (name and draft.name and not is_known and draft.is_complete(id_)):
             draft = _ToolCallDraft()
             self._drafts.append(draft)
         self._latest_by_index[index] = draft
@@ -72,9 +67,9 @@ class _ToolCallDraft:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
-    def is_complete(self, id_: str) -> bool:
-        """Where a name comes again: by a call of another id, else where the arguments are whole."""
-        if id_ and self.id and id_ != self.id:
+    def is_complete(self, next_id: str) -> bool:
+        """Whether a second name begins another call: where it has another id, or these arguments are whole."""
+        if next_id and self.id and next_id != self.id:
             return True
         try:
             json.loads("".join(self.arguments))

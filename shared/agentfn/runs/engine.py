@@ -28,3 +28,12 @@ class Engine(Protocol):
 
     async def cancel(self, run: Run) -> None:
         """Cleans up after a run whose task was cancelled or taken over. What is published then is discarded."""
+
+    def warm_up(self) -> None:
+        """Imports what a run needs, before the first event."""
+
+    def reset(self) -> None:
+        """Drops what must not be shared by the environments that start from one snapshot."""
+
+    async def aclose(self) -> None:
+        """Closes the connections that belong to the running event loop."""

@@ -62,6 +62,15 @@ class ExecutorEngine:
         """Tells the executor that the task was cancelled. What it publishes is discarded: the task has ended."""
         await self.executor.cancel(await _request_context(run.journal), _DiscardingEventQueue())
 
+    def warm_up(self) -> None:
+        """Does nothing: what the executor imports is imported with it."""
+
+    def reset(self) -> None:
+        """Does nothing: the executor's state belongs to its author."""
+
+    async def aclose(self) -> None:
+        """Does nothing: agentfn opens no connection for an executor."""
+
 
 class _JournalEventQueue(EventQueue):
     """Saves each event. Drops those that come after the one that ends the task or makes it wait."""

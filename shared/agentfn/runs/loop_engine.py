@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentfn.agent import Agent
 from agentfn.loop.loop_limits import LoopLimits
-from agentfn.models import Model
+from agentfn.models.lazy_model import LazyModel
 from agentfn.runs.run import Run
 from agentfn.settings import Settings
 from agentfn.tools.execution import ConcurrencyLimiter
@@ -27,10 +27,10 @@ class LoopEngine:
 
     agent: Agent
     settings: Settings
-    get_model: Callable[[], Model]
+    get_model: LazyModel
     limits: LoopLimits
     limiter: ConcurrencyLimiter
-    get_router_model: Callable[[], Model] | None = None
+    get_router_model: LazyModel | None = None
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     can_suspend: bool = field(default=True, init=False)
     may_reply_with_message: bool = field(default=False, init=False)
@@ -50,6 +50,17 @@ class LoopEngine:
 
     async def cancel(self, run: Run) -> None:
         """Does nothing: a loop leaves nothing behind."""
+
+    def warm_up(self) -> None:
+        self.get_model.warm_up()
+
+    def reset(self) -> None:
+        self.get_model.reset()
+
+    async def aclose(self) -> None:
+        for model in (self.get_model, self.get_router_model):
+            if model is not None:
+                await model.aclose()
 
     def _task_context(self, run: Run) -> "LoopTaskContext":
         from agentfn.loop import AgentLoop

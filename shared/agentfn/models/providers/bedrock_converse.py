@@ -1,4 +1,4 @@
-"""Bedrock's Converse: a request in OpenAI's words put into its own, and its answers read.
+"""The format of Bedrock's Converse API: requests converted from OpenAI's format, and responses parsed.
 
 Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html,
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html
@@ -12,7 +12,7 @@ from agentfn.models.messages import ModelResponse, ToolCall
 from agentfn.models.openai_format import EMPTY_TEXT, finish_reason, signed_thinking
 from agentfn.models.optional_params import ChatRequest
 from agentfn.models.prices import ModelInfo, TokenCounts
-from agentfn.models.profiles import reasoning_fields
+from agentfn.models.providers.bedrock_profile import reasoning_fields
 
 type Block = dict[str, Any]
 
@@ -26,41 +26,39 @@ OPAQUE_PREFIX = "base64:"
 REMOVED_TOOL_TEXT = "Not offered any more."
 
 
-def request_body(request: ChatRequest, model: str, known: ModelInfo) -> Block:
-    """What is asked of the model of this id. Bedrock has no seed, and no word for a choice of none."""
-    spoken = request["messages"]
-    settings = {ours: request[name] for name, ours in INFERENCE_FIELDS.items() if name in request}
-    thought, settings = reasoning_fields(request.get("reasoning_effort"), model, known, settings)
-    parts = {
-        "messages": _converse_messages([message for message in spoken if message["role"] != "system"]),
-        "system": [{"text": message["content"]} for message in spoken if message["role"] == "system"],
+def request_body(request: ChatRequest, model: str, info: ModelInfo) -> Block:
+    """The body for the model with this id. Converse has no seed, and no tool choice of none."""
+    messages = request["messages"]
+    settings = {field: request[name] for name, field in INFERENCE_FIELDS.items() if name in request}
+    reasoning, settings = reasoning_fields(request.get("reasoning_effort"), model, info, settings)
+    forced = request.get("tool_choice") == "required" and "thinking" not in reasoning
+    fields = {
+        "messages": _converse_messages([message for message in messages if message["role"] != "system"]),
+        "system": [{"text": message["content"]} for message in messages if message["role"] == "system"],
         "inferenceConfig": settings,
-        "toolConfig": _tool_config(
-            request, forced=request.get("tool_choice") == "required" and "thinking" not in thought
-        ),
+        "toolConfig": _tool_config(request, forced=forced),
         "outputConfig": _output_config(request.get("response_format")),
-        "additionalModelRequestFields": thought,
+        "additionalModelRequestFields": reasoning,
     }
-    return {name: part for name, part in parts.items() if part}
+    return {name: value for name, value in fields.items() if value}
 
 
-def parse_response(shape: Any) -> tuple[ModelResponse, TokenCounts] | None:
-    """None where there is nothing in it."""
-    if not shape.get("output"):
+def parse_response(body: Any) -> tuple[ModelResponse, TokenCounts] | None:
+    """None where the response is empty."""
+    if not body.get("output"):
         return None
-    blocks = shape["output"]["message"]["content"]
+    blocks = body["output"]["message"]["content"]
     uses = [block["toolUse"] for block in blocks if "toolUse" in block]
     calls = tuple(ToolCall(use["toolUseId"], use["name"], json.dumps(use["input"], ensure_ascii=False)) for use in uses)
     text = "".join(block["text"] for block in blocks if "text" in block)
-    thoughts = signed_thinking(
-        thinking_block(block["reasoningContent"]) for block in blocks if "reasoningContent" in block
-    )
-    reply = ModelResponse(text, calls, finish_reason=finish_reason(shape.get("stopReason"), calls), thinking=thoughts)
-    return reply, token_counts(shape.get("usage") or {})
+    contents = [block["reasoningContent"] for block in blocks if "reasoningContent" in block]
+    thinking, reason = signed_thinking(map(thinking_block, contents)), finish_reason(body.get("stopReason"), calls)
+    response = ModelResponse(text, calls, finish_reason=reason, thinking=thinking)
+    return response, token_counts(body.get("usage") or {})
 
 
 def thinking_block(content: Block) -> Block:
-    """A block, or a piece of one, in Anthropic's words, in which transcripts keep it."""
+    """A block, or a piece of one, in Anthropic's format, which transcripts use."""
     if "redactedContent" in content:
         return {"type": "redacted_thinking", "data": _decode_redacted(content["redactedContent"])}
     piece = content.get("reasoningText") or content
@@ -68,51 +66,51 @@ def thinking_block(content: Block) -> Block:
 
 
 def token_counts(usage: Block) -> TokenCounts:
-    """What was read from a cache, or put into one, comes on top of the other tokens."""
+    """Bedrock's input tokens do not include those that were read from a cache or written to it."""
     read, written = usage.get("cacheReadInputTokens") or 0, usage.get("cacheWriteInputTokens") or 0
     return TokenCounts((usage.get("inputTokens") or 0) + read + written, usage.get("outputTokens") or 0, read, written)
 
 
-def _converse_messages(spoken: list[Block]) -> list[Block]:
-    """Roles alternate and the user begins, so neighbours of one role are one turn: all results of a turn's calls are
-    in the next one, before what the user said.
+def _converse_messages(messages: list[Block]) -> list[Block]:
+    """Merges neighbours of one role, because roles must alternate, and puts a user message first.
+
+    All results of a message's calls are then in the next one, before the user's text.
     """
-    turns: list[Block] = []
-    for message in spoken:
+    merged: list[Block] = []
+    for message in messages:
         role = "assistant" if message["role"] == "assistant" else "user"
-        if not turns and role == "assistant":
-            turns.append({"role": "user", "content": [{"text": EMPTY_TEXT}]})
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += _content_blocks(message)
+        if not merged and role == "assistant":
+            merged.append({"role": "user", "content": [{"text": EMPTY_TEXT}]})
+        if merged and merged[-1]["role"] == role:
+            merged[-1]["content"] += _content_blocks(message)
         else:
-            turns.append({"role": role, "content": _content_blocks(message)})
-    return turns
+            merged.append({"role": role, "content": _content_blocks(message)})
+    return merged
 
 
 def _content_blocks(message: Block) -> list[Block]:
     if message["role"] == "tool":
         result = {"toolUseId": message["tool_call_id"], "content": [{"text": message["content"]}]}
         return [{"toolResult": result}]
-    said = [{"text": message["content"]}] if message["content"] else []
+    texts = [{"text": message["content"]}] if message["content"] else []
     uses = [
         {"toolUseId": call["id"], "name": call["function"]["name"], "input": json.loads(call["function"]["arguments"])}
         for call in message.get("tool_calls") or ()
     ]
-    return [*map(_reasoning_block, message.get("thinking_blocks") or ()), *said, *({"toolUse": use} for use in uses)]
+    return [*map(_reasoning_block, message.get("thinking_blocks") or ()), *texts, *({"toolUse": use} for use in uses)]
 
 
 def _reasoning_block(block: Block) -> Block:
     if block.get("data"):
         data: str = block["data"]
-        wrapped = (
-            data.removeprefix(OPAQUE_PREFIX) if data.startswith(OPAQUE_PREFIX) else b64encode(data.encode()).decode()
-        )
-        return {"reasoningContent": {"redactedContent": wrapped}}
+        is_encoded = data.startswith(OPAQUE_PREFIX)
+        encoded = data.removeprefix(OPAQUE_PREFIX) if is_encoded else b64encode(data.encode()).decode()
+        return {"reasoningContent": {"redactedContent": encoded}}
     return {"reasoningContent": {"reasoningText": {"text": block["thinking"], "signature": block["signature"]}}}
 
 
 def _decode_redacted(redacted: str) -> str:
-    """Claude's own text of a redacted thought, as its other providers give it. What else it may be is kept as it is."""
+    """Claude's redacted thinking as text, as its other providers send it. Any other content stays encoded."""
     try:
         return b64decode(redacted).decode("ascii")
     except ValueError:
@@ -120,23 +118,25 @@ def _decode_redacted(redacted: str) -> str:
 
 
 def _tool_config(request: ChatRequest, *, forced: bool) -> Block:
-    """Declared wherever a transcript has calls, be they of tools that this request does not offer."""
+    """The tools of the request. Where it has none but the transcript has calls, the tools of those calls: Converse
+    needs tools wherever there are calls.
+    """
     offered = [tool["function"] for tool in request.get("tools") or ()]
     called = {call["function"]["name"] for message in request["messages"] for call in message.get("tool_calls") or ()}
-    gone = [{"name": name, "description": REMOVED_TOOL_TEXT} for name in sorted(called)] if not offered else []
-    specs = [{"toolSpec": _tool_spec(function)} for function in offered or gone]
+    removed = [{"name": name, "description": REMOVED_TOOL_TEXT} for name in sorted(called)] if not offered else []
+    specs = [{"toolSpec": _tool_spec(function)} for function in offered or removed]
     return {"tools": specs, **({"toolChoice": {"any": {}}} if forced else {})} if specs else {}
 
 
 def _tool_spec(function: Block) -> Block:
-    described = {"description": function["description"]} if (function.get("description") or "").strip() else {}
+    description = {"description": function["description"]} if (function.get("description") or "").strip() else {}
     schema = {"type": "object", "properties": {}} | (function.get("parameters") or {})
-    return {"name": function["name"], **described, "inputSchema": {"json": schema}}
+    return {"name": function["name"], **description, "inputSchema": {"json": schema}}
 
 
 def _output_config(response_format: Block | None) -> Block:
     if response_format is None:
         return {}
-    wanted = response_format["json_schema"]
-    structure = {"jsonSchema": {"name": wanted["name"], "schema": json.dumps(wanted["schema"])}}
+    schema = response_format["json_schema"]
+    structure = {"jsonSchema": {"name": schema["name"], "schema": json.dumps(schema["schema"])}}
     return {"textFormat": {"type": "json_schema", "structure": structure}}

@@ -1,8 +1,8 @@
-"""Models behind Amazon Bedrock's Converse.
+"""A model behind Amazon Bedrock's Converse API.
 
-botocore knows the credentials, signs, and takes event streams apart; the sending is httpx's. botocore's own transport
-blocks a thread for as long as a model is silent: nobody can hang up for it, its stream's `close` waits for the reader,
-and its read timeout belongs to a client, not to a call.
+botocore finds the credentials, signs, and decodes event streams; httpx sends. botocore's own transport blocks a thread
+for as long as a model is silent: the call cannot be cancelled, its stream's `close` waits for the reader, and its read
+timeout belongs to a client, not to a call.
 """
 
 import importlib
@@ -15,19 +15,20 @@ from typing import Any
 from urllib.parse import quote
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
-from agentfn.models import profiles
 from agentfn.models.error_mapping import STATUS_REMEDIES, ProviderError
 from agentfn.models.model import ModelRequest
 from agentfn.models.openai_format import chat_messages
 from agentfn.models.optional_params import ChatRequest, request_options
 from agentfn.models.prices import ModelInfo, TokenCounts
 from agentfn.models.providers import bedrock_converse
+from agentfn.models.providers.bedrock import parse_bedrock_name
+from agentfn.models.providers.bedrock_profile import supports_closed_schema
 from agentfn.models.providers.http_client import shared_client
 from agentfn.models.providers.http_model import ErrorTypes, HttpModel, ParsedResponse, RequestSetup
-from agentfn.models.registry import parse_bedrock_name
+from agentfn.models.providers.provider import ReadApiKey
 from agentfn.models.stream_accumulator import StreamAccumulator
 
-# A stream's errors have no status of their own.
+# The errors of a stream have a name but no status.
 STREAM_ERROR_STATUS = {
     "internalserverexception": 500,
     "modelstreamerrorexception": 424,
@@ -40,7 +41,7 @@ STREAM_ERROR_STATUS = {
 
 @cache
 def load_botocore() -> None:
-    """What a question needs of botocore."""
+    """Imports the parts of botocore that a request needs."""
     for name in ("botocore.session", "botocore.auth", "botocore.eventstream"):
         importlib.import_module(name)
 
@@ -54,7 +55,7 @@ def process_session() -> Any:
 
 @dataclass(frozen=True)
 class _RequestSigner:
-    """Where to, and what a request is signed with: an API key of Bedrock's, else the role's credentials."""
+    """The endpoint, and what a request is signed with: a Bedrock API key, else the role's credentials."""
 
     endpoint: str
     region: str
@@ -62,19 +63,19 @@ class _RequestSigner:
     credentials: Any
 
     def signed_headers(self, url: str, content: bytes) -> dict[str, str]:
-        plain = {"content-type": "application/json"}
+        headers = {"content-type": "application/json"}
         if self.api_key:
-            return {**plain, "authorization": f"Bearer {self.api_key}"}
+            return {**headers, "authorization": f"Bearer {self.api_key}"}
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
-        request = AWSRequest("POST", url, plain, content)
+        request = AWSRequest("POST", url, headers, content)
         SigV4Auth(self.credentials, "bedrock", self.region).add_auth(request)
         return dict(request.headers)
 
 
 class _ConverseStreamDecoder:
-    """AWS's event stream of ConverseStream."""
+    """Decodes the event stream of ConverseStream."""
 
     def __init__(self) -> None:
         from botocore.eventstream import EventStreamBuffer
@@ -95,18 +96,18 @@ class _ConverseStreamDecoder:
     def _handle_message(self, headers: dict[str, Any], payload: bytes) -> str:
         if headers.get(":message-type") != "event":
             kind = str(headers.get(":exception-type") or headers.get(":error-code"))
-            words = _error_message(payload) or str(headers.get(":error-message"))
-            raise ProviderError(kind, STREAM_ERROR_STATUS.get(kind.lower()), words)
+            message = _error_message(payload) or str(headers.get(":error-message"))
+            raise ProviderError(kind, STREAM_ERROR_STATUS.get(kind.lower()), message)
         return self._handle_event(str(headers.get(":event-type")), json.loads(payload))
 
     def _handle_event(self, kind: str, event: dict[str, Any]) -> str:
         match kind, event:
-            case "contentBlockStart", {"start": {"toolUse": use}, "contentBlockIndex": place}:
-                self._accumulator.add_tool_call(place, use["toolUseId"], use["name"], "")
+            case "contentBlockStart", {"start": {"toolUse": use}, "contentBlockIndex": index}:
+                self._accumulator.add_tool_call(index, use["toolUseId"], use["name"], "")
             case "contentBlockDelta", {"delta": {"text": text}}:
                 return self._accumulator.add_text(text)
-            case "contentBlockDelta", {"delta": {"toolUse": use}, "contentBlockIndex": place}:
-                self._accumulator.add_tool_call(place, "", "", use.get("input") or "")
+            case "contentBlockDelta", {"delta": {"toolUse": use}, "contentBlockIndex": index}:
+                self._accumulator.add_tool_call(index, "", "", use.get("input") or "")
             case "contentBlockDelta", {"delta": {"reasoningContent": content}}:
                 self._accumulator.add_thinking(bedrock_converse.thinking_block(content))
             case "messageStop", {"stopReason": reason}:
@@ -117,10 +118,10 @@ class _ConverseStreamDecoder:
 
 
 class BedrockModel(HttpModel):
-    """`name` is `bedrock/<id>`, or `bedrock/converse/<id>`, where the id may be an ARN and may follow a region.
+    """`name` is `bedrock/<id>` or `bedrock/<region>/<id>`, where the id may be an ARN.
 
-    The key is one of Bedrock's API keys; without it, the credentials are those of `session`, a botocore session. `base`
-    is another endpoint than the region's own.
+    `api_key` is a Bedrock API key; without one, the credentials come from `session`, a botocore session. `base_url`
+    replaces the region's endpoint.
     """
 
     decoder = _ConverseStreamDecoder
@@ -130,7 +131,7 @@ class BedrockModel(HttpModel):
         self,
         name: str,
         *,
-        api_key: Callable[[], str | None] = lambda: None,
+        api_key: ReadApiKey = lambda: None,
         base_url: str | None = None,
         session: Callable[[], Any] = process_session,
     ) -> None:
@@ -138,15 +139,18 @@ class BedrockModel(HttpModel):
         self._region, self._model_id = parse_bedrock_name(name)
         self._get_session = session
 
-    def _create_sender(self, key: str | None) -> _RequestSigner:
+    def warm_up(self) -> None:
+        load_botocore()
+
+    def _create_sender(self, api_key: str | None) -> _RequestSigner:
         load_botocore()
         session = self._get_session()
         region = self._region or os.environ.get("AWS_REGION") or session.get_config_variable("region")
         if not region:
-            raise ModelRequestRejected(f"{self.name} was not asked, for want of a region: set AWS_REGION")
-        base = self._base_url or os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
-        endpoint = (base or f"https://bedrock-runtime.{region}.amazonaws.com").rstrip("/")
-        return _RequestSigner(endpoint, region, key, None if key else self._load_credentials(session))
+            raise ModelRequestRejected(f"{self.name} was not called, there is no region: set AWS_REGION")
+        base_url = self._base_url or os.environ.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")
+        endpoint = (base_url or f"https://bedrock-runtime.{region}.amazonaws.com").rstrip("/")
+        return _RequestSigner(endpoint, region, api_key, None if api_key else self._load_credentials(session))
 
     def _load_credentials(self, session: Any) -> Any:
         from botocore.exceptions import BotoCoreError
@@ -156,21 +160,23 @@ class BedrockModel(HttpModel):
             if credentials is not None:
                 return credentials.get_frozen_credentials()
         except BotoCoreError as error:
-            raise ModelUnavailable(f"{self.name} was not asked, no AWS credentials: {type(error).__name__}") from None
-        raise ModelRequestRejected(f"{self.name} was not asked, for want of AWS credentials: {STATUS_REMEDIES[401]}")
+            kind = type(error).__name__
+            raise ModelUnavailable(f"{self.name} was not called, AWS credentials failed: {kind}") from None
+        raise ModelRequestRejected(f"{self.name} was not called, no AWS credentials: {STATUS_REMEDIES[401]}")
 
-    def _build_request(self, prompt: ModelRequest, known: ModelInfo) -> ChatRequest:
-        shaped = profiles.supports_closed_schema(known, prompt.schema)
-        spoken = chat_messages(prompt, thinking=True, signed_ids=False)
-        return {"messages": spoken, **request_options(prompt, with_schema=shaped)}
+    def _build_request(self, request: ModelRequest, info: ModelInfo) -> ChatRequest:
+        with_schema = supports_closed_schema(info, request.schema)
+        messages = chat_messages(request, thinking=True, signed_ids=False)
+        return {"messages": messages, **request_options(request, with_schema=with_schema)}
 
-    async def _send(self, ready: RequestSetup, request: ChatRequest, *, streamed: bool) -> Any:
-        way = "converse-stream" if streamed else "converse"
-        url = f"{ready.sender.endpoint}/model/{quote(self._model_id, safe='')}/{way}"
-        content = json.dumps(bedrock_converse.request_body(request, self._model_id, ready.model_info)).encode()
+    async def _send(self, setup: RequestSetup, chat_request: ChatRequest, *, streamed: bool) -> Any:
+        signer: _RequestSigner = setup.sender
+        operation = "converse-stream" if streamed else "converse"
+        url = f"{signer.endpoint}/model/{quote(self._model_id, safe='')}/{operation}"
+        content = json.dumps(bedrock_converse.request_body(chat_request, self._model_id, setup.model_info)).encode()
         client = shared_client()
-        asked = client.build_request("POST", url, content=content, headers=ready.sender.headers(url, content))
-        response = await client.send(asked, stream=streamed, follow_redirects=False)
+        request = client.build_request("POST", url, content=content, headers=signer.signed_headers(url, content))
+        response = await client.send(request, stream=streamed, follow_redirects=False)
         if response.status_code == 200:
             return response
         payload = await response.aread()
@@ -183,14 +189,14 @@ class BedrockModel(HttpModel):
 
         return ProviderError, httpx.HTTPError, ParserError
 
-    def _parse_response(self, shape: Any) -> ParsedResponse | None:
-        return bedrock_converse.parse_response(shape)
+    def _parse_response(self, body: Any) -> ParsedResponse | None:
+        return bedrock_converse.parse_response(body)
 
 
 def _error_message(payload: bytes) -> str:
-    """Of an error, whose name for them varies; of what else may come, the beginning."""
+    """The message of an error, in one of two fields; of any other payload, the beginning."""
     try:
-        told = json.loads(payload)
-        return str(told.get("message") or told.get("Message") or told)
+        error = json.loads(payload)
+        return str(error.get("message") or error.get("Message") or error)
     except (ValueError, AttributeError):
         return payload[:500].decode(errors="replace")

@@ -1,4 +1,4 @@
-"""What the doors without litellm have in common: a question, its limits, its errors and its price."""
+"""The base class of the models that call their provider by HTTP, without litellm."""
 
 import asyncio
 import json
@@ -16,10 +16,10 @@ from agentfn.models.messages import ModelResponse
 from agentfn.models.model import ModelRequest
 from agentfn.models.optional_params import STREAM_OPTIONS, ChatRequest, retry_without_unsupported
 from agentfn.models.prices import ModelInfo, TokenCounts
-from agentfn.models.providers.http_client import iter_body
+from agentfn.models.providers.http_client import close_clients, iter_body
 from agentfn.models.providers.provider_model import ProviderModel
 
-STREAM_END_SECONDS = 0.25  # seconds that a connection gets to end after its answer did; then it can be used again
+STREAM_END_SECONDS = 0.25  # how long a connection may take to end after its response; then it can be used again
 
 type ParsedResponse = tuple[ModelResponse, TokenCounts]
 type ErrorTypes = tuple[type[Exception], ...]
@@ -27,7 +27,7 @@ type ErrorTypes = tuple[type[Exception], ...]
 
 @dataclass(frozen=True)
 class RequestSetup:
-    """What sending needs that takes a while to get: a secret, an import, the list of models."""
+    """What a request needs that takes time to get: a secret, an import, the price list."""
 
     api_key: str | None
     sender: Any
@@ -35,45 +35,45 @@ class RequestSetup:
 
 
 class StreamDecoder(Protocol):
-    """Takes a streamed body as it comes. `over` says that all of the answer was heard."""
+    """Decodes the body of a streamed response. `done` says that the response is complete."""
 
     done: bool
 
     def feed(self, piece: bytes) -> list[str]:
-        """The texts in it. Raises Complaint where the provider tells of an error."""
+        """Decodes a piece of the body. Returns the texts in it. Raises ProviderError where it holds an error."""
 
     def result(self) -> ParsedResponse | None:
         """None where the stream ended before the model did."""
 
 
 class HttpModel(ProviderModel, ABC):
-    """Asks its provider by HTTP."""
+    """A subclass builds the request, sends it and reads the response."""
 
     decoder: ClassVar[type[StreamDecoder]]
-    api_key_variable: ClassVar[str]  # that holds the provider's key where no other is told
+    api_key_variable: ClassVar[str]  # the environment variable with the provider's key, where no other key is set
 
-    async def generate(self, prompt: ModelRequest) -> ModelResponse:
-        with map_timeouts(self.name, prompt.timeout):
-            async with asyncio.timeout(prompt.timeout):
-                _, response = await self._send_with_fallback(prompt, streamed=False)
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        with map_timeouts(self.name, request.timeout):
+            async with asyncio.timeout(request.timeout):
+                _, http_response = await self._send_with_fallback(request, streamed=False)
         with map_decode_errors(self.name):
-            answer = self._parse_response(json.loads(response.content))
-        if answer is None:
+            parsed = self._parse_response(json.loads(http_response.content))
+        if parsed is None:
             raise ModelUnavailable(f"{self.name} sent an answer with nothing in it")
-        return await self._with_usage(*answer)
+        return await self._with_usage(*parsed)
 
-    async def stream(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
-        until = asyncio.get_running_loop().time() + prompt.timeout
-        with map_timeouts(self.name, prompt.timeout):
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
+        until = asyncio.get_running_loop().time() + request.timeout
+        with map_timeouts(self.name, request.timeout):
             async with asyncio.timeout_at(until):
-                request, response = await self._send_with_fallback(prompt, streamed=True)
-            listener = self.decoder()
-            async with aclosing(iter_body(response)) as body:
-                while not listener.done:
-                    async with asyncio.timeout_at(until):  # never around a yield: it would end the reader's wait
-                        with map_provider_errors(self._client_errors(), request), map_decode_errors(self.name):
+                chat_request, http_response = await self._send_with_fallback(request, streamed=True)
+            decoder = self.decoder()
+            async with aclosing(iter_body(http_response)) as body:
+                while not decoder.done:
+                    async with asyncio.timeout_at(until):  # never around a yield: it would end the caller's wait
+                        with map_provider_errors(self._client_errors(), chat_request), map_decode_errors(self.name):
                             piece = await anext(body, None)
-                            texts = [] if piece is None else listener.feed(piece)
+                            texts = [] if piece is None else decoder.feed(piece)
                     for text in texts:
                         yield text
                     if piece is None:
@@ -81,53 +81,55 @@ class HttpModel(ProviderModel, ABC):
                 with suppress(TimeoutError, *self._client_errors()):
                     async with asyncio.timeout(STREAM_END_SECONDS):
                         await anext(body, None)
-        answer = listener.result()
-        if answer is None:
+        parsed = decoder.result()
+        if parsed is None:
             raise ModelUnavailable(f"{self.name} broke off in the middle of its answer")
-        yield await self._with_usage(*answer)
+        yield await self._with_usage(*parsed)
 
     async def supports_tool_calls(self) -> bool:
-        """What litellm's list says, where there is one."""
+        """What the price list says; True where the model is not in it."""
         return profiles.supports_tool_calls(await asyncio.to_thread(prices.model_info, self.name))
 
-    @abstractmethod
-    def _create_sender(self, key: str | None) -> Any:
-        """Whatever a request is sent with. Called in a thread."""
+    async def aclose(self) -> None:
+        await close_clients()
 
     @abstractmethod
-    def _build_request(self, prompt: ModelRequest, known: ModelInfo) -> ChatRequest:
-        """The transcript as `messages` and the options, in OpenAI's words."""
+    def _create_sender(self, api_key: str | None) -> Any:
+        """What `_send` sends a request with. Called in a thread."""
 
     @abstractmethod
-    async def _send(self, ready: RequestSetup, request: ChatRequest, *, streamed: bool) -> Any:
-        """The `httpx.Response`, unread where it is streamed. Raises one of `_errors` where it is none."""
+    def _build_request(self, request: ModelRequest, info: ModelInfo) -> ChatRequest:
+        """The transcript as `messages` and the parameters, in OpenAI's format."""
+
+    @abstractmethod
+    async def _send(self, setup: RequestSetup, chat_request: ChatRequest, *, streamed: bool) -> Any:
+        """The `httpx.Response`, not yet read where it is streamed. Raises one of `_client_errors` for an error."""
 
     @abstractmethod
     def _client_errors(self) -> ErrorTypes: ...
 
     @abstractmethod
-    def _parse_response(self, shape: Any) -> ParsedResponse | None:
-        """An answer that is not streamed, None where there is nothing in it."""
+    def _parse_response(self, body: Any) -> ParsedResponse | None:
+        """A response that is not streamed, None where it is empty."""
 
-    async def _send_with_fallback(self, prompt: ModelRequest, *, streamed: bool) -> tuple[ChatRequest, Any]:
-        ready = await asyncio.to_thread(self._prepare, prompt)
-        request = {"model": self.name, "api_key": ready.api_key, **self._build_request(prompt, ready.model_info)}
-        request |= STREAM_OPTIONS if streamed else {}
-        with map_provider_errors(self._client_errors(), request):
+    async def _send_with_fallback(self, request: ModelRequest, *, streamed: bool) -> tuple[ChatRequest, Any]:
+        setup = await asyncio.to_thread(self._prepare, request)
+        chat_request = {"model": self.name, "api_key": setup.api_key, **self._build_request(request, setup.model_info)}
+        chat_request |= STREAM_OPTIONS if streamed else {}
+        errors = self._client_errors()
+        with map_provider_errors(errors, chat_request):
             response = await retry_without_unsupported(
-                lambda asked: self._send(ready, asked, streamed=streamed),
-                request,
-                self._client_errors(),
-                self._unsupported,
+                lambda body: self._send(setup, body, streamed=streamed), chat_request, errors, self._unsupported
             )
-        return request, response
+        return chat_request, response
 
-    def _prepare(self, prompt: ModelRequest) -> RequestSetup:
-        """What is known of the model is looked up where something depends on it, else when its price is asked for."""
-        key = self._api_key() or os.environ.get(self.api_key_variable) or None
-        wanted = (prompt.schema and not prompt.tools) or prompt.sampling.reasoning_effort
-        return RequestSetup(key, self._create_sender(key), prices.model_info(self.name) if wanted else {})
+    def _prepare(self, request: ModelRequest) -> RequestSetup:
+        """Reads the price list only where the request depends on it; else it is read after the response."""
+        api_key = self._api_key() or os.environ.get(self.api_key_variable) or None
+        needs_info = (request.schema and not request.tools) or request.sampling.reasoning_effort
+        info = prices.model_info(self.name) if needs_info else {}
+        return RequestSetup(api_key, self._create_sender(api_key), info)
 
-    async def _with_usage(self, reply: ModelResponse, count: TokenCounts) -> ModelResponse:
-        known = await asyncio.to_thread(prices.model_info, self.name) if count != TokenCounts() else {}
-        return replace(reply, usage=prices.usage_of(count, known))
+    async def _with_usage(self, response: ModelResponse, counts: TokenCounts) -> ModelResponse:
+        info = await asyncio.to_thread(prices.model_info, self.name) if counts != TokenCounts() else {}
+        return replace(response, usage=prices.usage_of(counts, info))

@@ -1,136 +1,127 @@
-"""Any model that litellm knows, by its model string.
+"""A model that is called through litellm.
 
-litellm is imported at the first question: the import costs seconds, and the read side of an agent never needs it.
+litellm is imported at the first request: the import costs seconds, and requests that only read never need it.
 
-Its connections belong to the event loop they were opened on. A process has one loop for its whole life, so they stay
-warm from one invocation to the next; on a second loop litellm opens new ones, and whoever ends a loop before the
-process ends calls `close` on it first.
+Its connections belong to the event loop on which they were opened. A process has one loop for its whole life, so they
+stay open between invocations. On a second loop litellm opens new ones: call `aclose` before a loop ends.
 """
 
 import asyncio
-import gc
-import importlib
-import os
-import sys
-import warnings
 from collections.abc import AsyncGenerator
-from functools import cache
 from typing import Any
 
 from agentfn.errors import ModelUnavailable
 from agentfn.models import profiles
 from agentfn.models.error_mapping import map_provider_errors, map_timeouts
-from agentfn.models.messages import ModelResponse
+from agentfn.models.messages import ModelResponse, ToolCall
 from agentfn.models.model import ModelRequest
-from agentfn.models.openai_format import chat_messages, response_from_litellm
-from agentfn.models.optional_params import STREAM_OPTIONS, request_options, retry_without_unsupported
+from agentfn.models.openai_format import chat_messages, finish_reason, signed_thinking
+from agentfn.models.optional_params import STREAM_OPTIONS, ChatRequest, request_options, retry_without_unsupported
 from agentfn.models.prices import find_entry
-from agentfn.models.providers.litellm_stream import closing_stream, final_response, read_chunk, without_logging
+from agentfn.models.providers.litellm_internals import (
+    close_litellm,
+    litellm_errors,
+    load_litellm,
+    response_cost,
+    stop_stream_logging,
+    without_logging,
+)
+from agentfn.models.providers.litellm_stream import closing_stream, final_response, read_chunk, to_usage
 from agentfn.models.providers.provider_model import ProviderModel
 from agentfn.models.stream_accumulator import StreamAccumulator
 
-# litellm keeps one client for each timeout it is told, so it is always told the same: the longest that Lambda allows.
+# litellm keeps one client for each timeout, so the timeout is always the same: the longest that Lambda allows.
 LITELLM_TIMEOUT_SECONDS = 900.0
 
 
 class LiteLLMModel(ProviderModel):
-    """Asks through `litellm.acompletion`."""
+    """Calls `litellm.acompletion`."""
 
-    async def generate(self, prompt: ModelRequest) -> ModelResponse:
-        with map_timeouts(self.name, prompt.timeout):
-            async with asyncio.timeout(prompt.timeout):
-                litellm, request = await self._build_request(prompt)
-                with map_provider_errors(_litellm_errors(litellm), request):
-                    spoken = response_from_litellm(await self._complete(litellm, request))
-        if spoken is None:
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        with map_timeouts(self.name, request.timeout):
+            async with asyncio.timeout(request.timeout):
+                litellm, chat_request = await self._build_request(request)
+                with map_provider_errors(litellm_errors(litellm), chat_request):
+                    response = _parse_response(await self._complete(litellm, chat_request))
+        if response is None:
             raise ModelUnavailable(f"{self.name} sent an answer with nothing in it")
-        return spoken
+        return response
 
-    async def stream(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
-        until = asyncio.get_running_loop().time() + prompt.timeout
-        with map_timeouts(self.name, prompt.timeout):
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
+        until = asyncio.get_running_loop().time() + request.timeout
+        with map_timeouts(self.name, request.timeout):
             async with asyncio.timeout_at(until):
-                litellm, request = await self._build_request(prompt)
-                with map_provider_errors(_litellm_errors(litellm), request):
-                    chunks = without_logging(await self._complete(litellm, request | STREAM_OPTIONS))
-            assembly = StreamAccumulator()
+                litellm, chat_request = await self._build_request(request)
+                with map_provider_errors(litellm_errors(litellm), chat_request):
+                    chunks = await self._complete(litellm, chat_request | STREAM_OPTIONS)
+            stop_stream_logging(chunks)
+            accumulator = StreamAccumulator()
             async with closing_stream(chunks):
                 while True:
-                    async with asyncio.timeout_at(until):  # never around a yield: it would end the reader's wait
-                        with map_provider_errors(_litellm_errors(litellm), request):
+                    async with asyncio.timeout_at(until):  # never around a yield: it would end the caller's wait
+                        with map_provider_errors(litellm_errors(litellm), chat_request):
                             chunk = await anext(chunks, None)
                     if chunk is None:
                         break
-                    if text := read_chunk(chunk, assembly):
+                    if text := read_chunk(chunk, accumulator):
                         yield text
-                answer = final_response(chunks, assembly)
-        if answer is None:
+                response = final_response(chunks, accumulator)
+        if response is None:
             raise ModelUnavailable(f"{self.name} broke off in the middle of its answer")
-        yield answer
+        yield response
 
     async def supports_tool_calls(self) -> bool:
-        """What litellm's own data says. A litellm that is missing is told at the first question."""
+        """What litellm's own data says. True where litellm is missing: the first request reports that."""
         try:
             litellm = await asyncio.to_thread(load_litellm)
         except ImportError:
             return True
         return profiles.supports_tool_calls(find_entry(litellm.model_cost, self.name))
 
-    async def _build_request(self, prompt: ModelRequest) -> tuple[Any, dict[str, Any]]:
-        """litellm, and what it is asked."""
+    def warm_up(self) -> None:
+        load_litellm()
+
+    async def aclose(self) -> None:
+        await close_litellm()
+
+    async def _build_request(self, request: ModelRequest) -> tuple[Any, ChatRequest]:
+        """litellm, and the arguments of its `acompletion`."""
         litellm, key = await asyncio.to_thread(lambda: (load_litellm(), self._api_key()))
-        known = find_entry(litellm.model_cost, self.name)
-        request: dict[str, Any] = {
+        info = find_entry(litellm.model_cost, self.name)
+        chat_request: ChatRequest = {
             "model": self.name,
-            "messages": chat_messages(prompt, thinking=profiles.accepts_thinking(known, self.name)),
+            "messages": chat_messages(request, thinking=profiles.accepts_thinking(info, self.name)),
             "timeout": LITELLM_TIMEOUT_SECONDS,
             "max_retries": 0,
             "num_retries": 0,
             "drop_params": True,
-            **request_options(prompt, with_schema=profiles.supports_schema(known)),
+            **request_options(request, with_schema=profiles.supports_schema(info)),
         }
         optional = {"api_key": key, "api_base": self._base_url}
-        return litellm, request | {name: value for name, value in optional.items() if value}
+        return litellm, chat_request | {name: value for name, value in optional.items() if value}
 
-    async def _complete(self, litellm: Any, request: dict[str, Any]) -> Any:
-        async def ask(request: dict[str, Any]) -> Any:
-            # As a call inside another one: litellm then leaves out its own logging, which would hold the messages and
-            # go on after the answer, in a process that may be frozen by then.
-            with litellm._internal_context.internal_sub_call():
-                return await litellm.acompletion(**request)
+    async def _complete(self, litellm: Any, chat_request: ChatRequest) -> Any:
+        async def send(chat_request: ChatRequest) -> Any:
+            with without_logging(litellm):
+                return await litellm.acompletion(**chat_request)
 
-        return await retry_without_unsupported(ask, request, _litellm_errors(litellm), self._unsupported)
+        return await retry_without_unsupported(send, chat_request, litellm_errors(litellm), self._unsupported)
 
 
-@cache
-def load_litellm() -> Any:
-    """litellm, imported once, without the network and without waking the garbage collector half-way."""
-    os.environ.setdefault("LITELLM_OFFLINE_MODE", "true")  # it would fetch prices now, and headers at a first question
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # no reading of .env files
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        litellm: Any = importlib.import_module("litellm")
-    finally:
-        if collecting:
-            gc.enable()
-    litellm.suppress_debug_info = True  # it prints advice to stdout otherwise
-    # Built here, where litellm's filters for pydantic's warnings still hold: a test run puts its own in their place.
-    litellm.ModelResponseStream(choices=[litellm.types.utils.StreamingChoices()])
-    # It prepares a request in a thread, which a cancel cannot stop: what comes out is thrown away, unsent.
-    unsent = r"coroutine '.*(completion|async_streaming|native_output).*' was never awaited"
-    warnings.filterwarnings("ignore", unsent, RuntimeWarning)
-    return litellm
+def _parse_response(response: Any) -> ModelResponse | None:
+    """litellm's ModelResponse as ours, None where it is empty.
 
-
-async def close_litellm() -> None:
-    """Ends all connections. The next question opens new ones."""
-    litellm: Any = sys.modules.get("litellm")
-    if litellm is not None:
-        await litellm.close_litellm_async_clients()
-        litellm.in_memory_llm_clients_cache.flush_cache()
-
-
-def _litellm_errors(litellm: Any) -> tuple[type[Exception]]:
-    """The root of litellm's exceptions."""
-    return (litellm.exceptions.openai.OpenAIError,)
+    Ids stay as they come, missing and doubled ones too: the loop, which sees the whole transcript, corrects them.
+    """
+    if not getattr(response, "choices", None):
+        return None
+    choice = response.choices[0]
+    calls = tuple(
+        ToolCall(call.id or "", call.function.name or "", call.function.arguments or "")
+        for call in choice.message.tool_calls or ()
+    )
+    thinking = signed_thinking(getattr(choice.message, "thinking_blocks", None) or ())
+    usage = to_usage(response.usage, response_cost(response))
+    return ModelResponse(
+        choice.message.content or "", calls, usage, finish_reason(choice.finish_reason, calls), thinking
+    )

@@ -1,79 +1,60 @@
-"""What litellm streams, without what it does beside."""
+"""litellm's stream of chunks, read into a response."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from agentfn.models.messages import ModelResponse
-from agentfn.models.openai_format import usage_from_litellm
+from agentfn.models.messages import ModelResponse, Usage
+from agentfn.models.providers.litellm_internals import drop_references, stream_cost
 from agentfn.models.stream_accumulator import StreamAccumulator
 
 CLOSE_TICKS = 20  # of the event loop; two for each of the generators that a stream is read through
 
 
-def read_chunk(chunk: Any, assembly: StreamAccumulator) -> str:
-    """The text in it."""
+def read_chunk(chunk: Any, accumulator: StreamAccumulator) -> str:
+    """Adds a chunk to the accumulator. Returns the text in it."""
     delta = chunk.choices[0].delta if chunk.choices else None
     if delta is None:
         return ""
     for piece in delta.tool_calls or ():
         function = piece.function
-        assembly.add_tool_call(piece.index or 0, piece.id or "", function.name or "", function.arguments or "")
+        accumulator.add_tool_call(piece.index or 0, piece.id or "", function.name or "", function.arguments or "")
     for block in getattr(delta, "thinking_blocks", None) or ():
-        assembly.add_thinking(block)
-    return assembly.add_text(delta.content or "")
+        accumulator.add_thinking(block)
+    return accumulator.add_text(delta.content or "")
 
 
-def final_response(stream: Any, assembly: StreamAccumulator) -> ModelResponse | None:
+def final_response(stream: Any, accumulator: StreamAccumulator) -> ModelResponse | None:
     """None where the stream ended before the model did."""
     reason = stream.received_finish_reason or stream.intermittent_finish_reason
     if reason is None and not stream.received_any_finish_reason:
         return None
-    counted = next((chunk.usage for chunk in reversed(stream.chunks) if getattr(chunk, "usage", None)), None)
-    return assembly.to_response(reason, usage_from_litellm(counted, _stream_cost(stream, counted)))
+    usage = next((chunk.usage for chunk in reversed(stream.chunks) if getattr(chunk, "usage", None)), None)
+    return accumulator.to_response(reason, to_usage(usage, stream_cost(stream, usage)))
 
 
-def _stream_cost(stream: Any, counted: Any) -> float | None:
-    """As litellm reckons it for a plain answer."""
-    if counted is None:
-        return None
-    import litellm
+def to_usage(usage: Any, cost: float | None) -> Usage:
+    """litellm's usage as ours, zero where the provider sent none.
 
-    plain = litellm.ModelResponse(model=stream.model, usage=counted)
-    cost: float | None = stream.logging_obj.response_cost_calculator(result=plain)
-    return cost
-
-
-def without_logging(stream: Any) -> Any:
-    """The stream without what litellm does beside reading it.
-
-    At its end litellm logs it and counts its tokens again, in tasks and threads that go on after the answer; and it
-    looks at each attribute of a chunk with usage, deprecated ones too, to keep the usage from us.
+    `cost` is None where litellm knows no price: it says 0 of a new model whose family it knows.
     """
-
-    async def ended(**_: Any) -> None:
-        raise StopAsyncIteration
-
-    def kept(chunk: Any) -> Any:
-        stream.chunks.append(chunk)
-        return chunk
-
-    stream._finalize_completed_stream = ended
-    stream._dispatch_stream_failure = lambda *_: None
-    stream._record_and_strip_usage_chunk = kept
-    return stream
+    if usage is None:
+        return Usage()
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None) or 0
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, cost or None)
 
 
 @asynccontextmanager
 async def closing_stream(stream: Any) -> AsyncIterator[None]:
-    """Hangs up, and lets the generators beneath the stream end: nobody closes those of a response that was not read to
-    its last byte, so that each is closed in a task once nothing holds it any more.
+    """Closes the stream, and lets the generators below it end: litellm leaves those of a response that was not read to
+    its last byte open, and the event loop closes each in a task once nothing refers to it.
     """
     try:
         yield
     finally:
         await stream.aclose()
-        vars(stream).clear()
+        drop_references(stream)
         for _ in range(CLOSE_TICKS):
             await asyncio.sleep(0)

@@ -1,6 +1,6 @@
-"""Models behind OpenAI's chat completions, OpenAI's own and everybody's who speaks like them, by the official client.
+"""A model behind OpenAI's chat completions API, called with the official client.
 
-Only the client's core is used: its typed methods take as much CPU to import as all the rest.
+Only the client's core is used: the import of its typed methods takes as much CPU as all the rest.
 Source: https://platform.openai.com/docs/api-reference/chat
 """
 
@@ -26,7 +26,7 @@ INTERNAL_FIELDS = ("model", "api_key")
 
 
 class _ChatStreamDecoder:
-    """Server-sent events. Source: https://platform.openai.com/docs/api-reference/chat-streaming"""
+    """Decodes server-sent events. Source: https://platform.openai.com/docs/api-reference/chat-streaming"""
 
     def __init__(self) -> None:
         self.done = False
@@ -40,8 +40,9 @@ class _ChatStreamDecoder:
         return [text for line in lines if line.startswith(b"data:") and (text := self._handle_data(line[5:].strip()))]
 
     def result(self) -> ParsedResponse | None:
-        whole = self.done or self._finish_reason
-        return (self._accumulator.to_response(self._finish_reason), self._token_counts) if whole else None
+        if not (self.done or self._finish_reason):
+            return None
+        return self._accumulator.to_response(self._finish_reason), self._token_counts
 
     def _handle_data(self, data: bytes) -> str:
         if data == b"[DONE]":
@@ -62,41 +63,44 @@ class _ChatStreamDecoder:
 
 
 class OpenAIModel(HttpModel):
-    """`name` is the model's, with or without `openai/` before it; `base` another server's address, up to `/v1`.
+    """`name` is the model's, with or without the prefix `openai/`. `base_url` is the server's address, up to `/v1`.
 
-    Without a key of its own it takes that of OPENAI_API_KEY, as the official client does.
+    Without an API key it takes the one in OPENAI_API_KEY, as the official client does.
     """
 
     decoder = _ChatStreamDecoder
     api_key_variable = "OPENAI_API_KEY"
 
-    def _create_sender(self, key: str | None) -> Any:
-        if not key:
-            raise ModelRequestRejected(f"{self.name} was not asked, for want of a key: {STATUS_REMEDIES[401]}")
+    def warm_up(self) -> None:
+        load_openai()
+
+    def _create_sender(self, api_key: str | None) -> Any:
+        if not api_key:
+            raise ModelRequestRejected(f"{self.name} was not called, there is no API key: {STATUS_REMEDIES[401]}")
         return load_openai()
 
-    def _build_request(self, prompt: ModelRequest, known: ModelInfo) -> ChatRequest:
-        spoken = [
-            {part: value for part, value in message.items() if part != "name"}
-            for message in chat_messages(prompt, signed_ids=False)
+    def _build_request(self, request: ModelRequest, info: ModelInfo) -> ChatRequest:
+        messages = [
+            {field: value for field, value in message.items() if field != "name"}
+            for message in chat_messages(request, signed_ids=False)
         ]
-        return {"messages": spoken, **request_options(prompt, with_schema=profiles.supports_schema(known))}
+        return {"messages": messages, **request_options(request, with_schema=profiles.supports_schema(info))}
 
-    async def _send(self, ready: RequestSetup, request: ChatRequest, *, streamed: bool) -> Any:
-        openai, key = ready.sender, ready.api_key
+    async def _send(self, setup: RequestSetup, chat_request: ChatRequest, *, streamed: bool) -> Any:
+        openai, key = setup.sender, setup.api_key
 
-        def make() -> Any:
+        def create() -> Any:
             return openai.AsyncOpenAI(api_key=key, base_url=self._base_url, max_retries=0, http_client=shared_client())
 
-        client = get_or_create(("openai", key, self._base_url), make)
-        told = {option: value for option, value in request.items() if option not in INTERNAL_FIELDS}
-        body = {"model": self.name.removeprefix("openai/"), **told}
+        client = get_or_create(("openai", key, self._base_url), create)
+        fields = {name: value for name, value in chat_request.items() if name not in INTERNAL_FIELDS}
+        body = {"model": self.name.removeprefix("openai/"), **fields}
         if not streamed:
             import httpx
 
             return await client.post("/chat/completions", cast_to=httpx.Response, body=body)
-        kind = openai.AsyncStream[object]
-        stream = await client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=kind)
+        stream_type = openai.AsyncStream[object]
+        stream = await client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=stream_type)
         return stream.response
 
     def _client_errors(self) -> ErrorTypes:
@@ -104,28 +108,20 @@ class OpenAIModel(HttpModel):
 
         return load_openai().OpenAIError, httpx.HTTPError, ProviderError
 
-    def _parse_response(self, shape: Any) -> ParsedResponse | None:
-        if not shape.get("choices"):
+    def _parse_response(self, body: Any) -> ParsedResponse | None:
+        if not body.get("choices"):
             return None
-        choice = shape["choices"][0]
-        message = choice["message"]
-        calls = tuple(
-            ToolCall(
-                call.get("id") or "", call["function"]["name"] or "", _arguments_text(call["function"].get("arguments"))
-            )
-            for call in message.get("tool_calls") or ()
-        )
-        reply = ModelResponse(
-            _content_text(message.get("content")),
-            calls,
-            finish_reason=finish_reason(choice.get("finish_reason"), calls),
-        )
-        return reply, _parse_token_counts(shape.get("usage")) or TokenCounts()
+        choice = body["choices"][0]
+        text = _content_text(choice["message"].get("content"))
+        calls = tuple(map(_parse_tool_call, choice["message"].get("tool_calls") or ()))
+        reason = finish_reason(choice.get("finish_reason"), calls)
+        counts = _parse_token_counts(body.get("usage")) or TokenCounts()
+        return ModelResponse(text, calls, finish_reason=reason), counts
 
 
 @cache
 def load_openai() -> Any:
-    """The official client, imported once, without waking the garbage collector half-way."""
+    """The official client, imported once, without a run of the garbage collector during the import."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -136,22 +132,27 @@ def load_openai() -> Any:
 
 
 def _provider_error(error: Any) -> ProviderError:
-    """One that comes in the middle of a stream has no status."""
+    """An error in the middle of a stream has no status."""
     if not isinstance(error, dict):
         return ProviderError("error", None, str(error))
     kind = error.get("code") or error.get("type") or "error"
     return ProviderError(str(kind), None, f"{error.get('type')} {error.get('message')}")
 
 
+def _parse_tool_call(call: Any) -> ToolCall:
+    function = call["function"]
+    return ToolCall(call.get("id") or "", function["name"] or "", _arguments_text(function.get("arguments")))
+
+
 def _content_text(content: Any) -> str:
-    """Some servers give parts, of which one may be a thought."""
+    """Some servers send parts, of which one may be thinking."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if part.get("type") == "text")
     return str(content or "")
 
 
 def _arguments_text(arguments: Any) -> str:
-    """Some servers give the object itself."""
+    """Some servers send the object itself."""
     return arguments or "" if isinstance(arguments, str | None) else json.dumps(arguments, ensure_ascii=False)
 
 

@@ -1,17 +1,16 @@
-"""What the doors to hosted models know of theirs."""
+"""The base class of the models of providers."""
 
-from collections.abc import Callable
+from agentfn.models.model import Model
+from agentfn.models.providers.provider import ReadApiKey
 
 
-class ProviderModel:
-    """`key` is called at each question, in a thread, so that a secret is read late and its rotation is noticed. `base`
-    is the address of a server other than the provider's own.
+class ProviderModel(Model):
+    """`api_key` is called for each request, in a thread: a secret is read late, and its rotation is noticed. `base_url`
+    replaces the provider's own address.
     """
 
-    def __init__(
-        self, name: str, *, api_key: Callable[[], str | None] = lambda: None, base_url: str | None = None
-    ) -> None:
+    def __init__(self, name: str, *, api_key: ReadApiKey = lambda: None, base_url: str | None = None) -> None:
         self.name = name
         self._api_key = api_key
         self._base_url = base_url
-        self._unsupported: set[str] = set()  # options that the provider said it does not have
+        self._unsupported: set[str] = set()  # parameters that the provider said it does not support
