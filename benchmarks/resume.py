@@ -13,12 +13,12 @@ import sys
 import time
 
 from agentfn import Agent
-from agentfn.models import ModelRequest, ModelResponse, ToolCall
+from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall
 from agentfn.telemetry import logger
 from agentfn.testing import Stage
 
 
-class Clockmaker:
+class Clockmaker(Model):
     """A model that never answers in its first run, and notes when it was given up and when it is asked again."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Clockmaker:
         self.given_up = 0.0
         self.asked = 0.0
 
-    async def ask(self, prompt: ModelRequest) -> ModelResponse:
+    async def generate(self, prompt: ModelRequest) -> ModelResponse:
         if self.given_up:
             self.asked = time.perf_counter()
             return ModelResponse("Done.")

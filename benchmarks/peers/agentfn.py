@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agentfn.loop import AgentLoop, LoopLimits
-from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
+from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.tools import ToolRegistry
 
 
-class Scripted:
+class Scripted(Model):
     """Asks for the calls of each round, then answers."""
 
     name = "scripted"
@@ -18,7 +18,7 @@ class Scripted:
         self._rounds, self._calls, self._seconds = rounds, calls, seconds
         self._round = 0
 
-    async def ask(self, prompt: ModelRequest) -> ModelResponse:
+    async def generate(self, prompt: ModelRequest) -> ModelResponse:
         self._round += 1
         if self._round > self._rounds:
             return ModelResponse("Done.")

@@ -20,13 +20,13 @@ sys.addaudithook(audit)
 
 from agentfn import Agent
 from agentfn.testing import ScriptedModel, Stage, calls
-from agentfn.bootstrap import model_factory
+from agentfn.bootstrap import create_model
 from agentfn.settings import Settings
 
 agent = Agent(name="clerk", description="A clerk.")
 with Stage(agent, ScriptedModel("Hello.")) as stage:
     environment = {**stage.resources.environment(), "AGENT_MODEL": "openai/gpt-5", "AGENTFN_AUTH": "none"}
-    model_factory(agent, Settings.load(environment))
+    create_model(agent, Settings.load(environment))
     stage.request("GET", "/.well-known/agent-card.json")
     task = stage.send("Hi!", wait=False)
     stage.get(task["id"])

@@ -12,7 +12,7 @@ from agentfn import Deadline, tool
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.loop import AgentLoop, LoopEvent, LoopLimits, ModelTurn, Notice, TextDelta
 from agentfn.loop.model_retry import RetryPolicy
-from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn, Usage
+from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall, Turn, Usage
 from agentfn.models.openai_format import chat_messages
 from agentfn.models.providers.litellm_internals import load_litellm
 from agentfn.testing import ScriptedModel, calls, stream
@@ -536,7 +536,7 @@ def test_a_loop_ends_whatever_its_model_counts(player: Any, tongue: ProtocolSpea
 # Doors
 
 
-class Door:
+class Door(Model):
     """A door of somebody else's: `once` is what it does at each question."""
 
     name = "door"

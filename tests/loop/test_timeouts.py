@@ -10,7 +10,7 @@ import pytest
 from agentfn import tool
 from agentfn.errors import ModelUnavailable
 from agentfn.loop import Notice
-from agentfn.models import ModelRequest, ModelResponse, ToolCall, Turn
+from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall, Turn
 from agentfn.testing import ScriptedModel, calls, pause
 from agentfn.tools import ToolRegistry
 from loop.loop_harness import HELLO, tool_results
@@ -100,10 +100,10 @@ def test_a_model_gets_no_more_time_than_is_left(player: Any) -> None:
 
 @pytest.mark.usefixtures("no_waiting")
 def test_a_door_that_keeps_no_time_is_kept_to_it(player: Any) -> None:
-    class Slow:
+    class Slow(Model):
         name = "slow"
 
-        async def ask(self, prompt: ModelRequest) -> ModelResponse:
+        async def generate(self, prompt: ModelRequest) -> ModelResponse:
             await asyncio.sleep(30)
             return ModelResponse("Never said.")
 

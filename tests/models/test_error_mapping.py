@@ -294,7 +294,7 @@ def test_the_log_has_the_providers_own_words_where_they_are_its_own(
         ask(hello_request())
 
     assert [record.levelname for record in logged] == ["DEBUG"]
-    assert "max_tokens must be at most 4096" in vars(logged[0])["words"]
+    assert "max_tokens must be at most 4096" in vars(logged[0])["error"]
 
 
 def test_no_door_prints_anything_when_things_go_wrong(

@@ -25,8 +25,8 @@ NOVA = "bedrock/amazon.nova-pro-v1:0"
 ALONE = f"""
 import sys
 sys.modules["litellm"] = None
-from agentfn.models.prices import Count, cost, known
-print(*(cost(Count(1000, 100), known(name)) for name in ("openai/gpt-4o", "{NOVA}")))
+from agentfn.models.prices import TokenCounts, cost_of, model_info
+print(*(cost_of(TokenCounts(1000, 100), model_info(name)) for name in ("openai/gpt-4o", "{NOVA}")))
 """
 
 
@@ -48,7 +48,10 @@ def test_a_price_is_litellms_to_the_last_digit() -> None:
 
 
 def test_the_list_is_read_as_data() -> None:
-    code = "import sys\nfrom agentfn.models.prices import known\nprint(known('openai/gpt-4o')['litellm_provider'])\n"
+    code = (
+        "import sys\nfrom agentfn.models.prices import model_info\n"
+        "print(model_info('openai/gpt-4o')['litellm_provider'])\n"
+    )
     ran = _python(code + "print('litellm' in sys.modules)")
     assert ran.split() == ["openai", "False"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentfn import Agent, ConfigurationError, File, InputFile, Output, tool
 from agentfn.bootstrap import aws_client
-from agentfn.models import ModelResponse
+from agentfn.models import Model, ModelResponse
 from agentfn.testing import ScriptedModel, Stage, calls, invoke, pause
 
 
@@ -18,10 +18,10 @@ def shout(document: InputFile) -> Output:
     return Output("done", files=[File("loud.txt", document.read_bytes().upper())])
 
 
-class Fixed:
+class Fixed(Model):
     name = "fixed"
 
-    async def ask(self, prompt: Any) -> ModelResponse:
+    async def generate(self, prompt: Any) -> ModelResponse:
         return ModelResponse("Always this.")
 
 

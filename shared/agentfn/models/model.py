@@ -55,10 +55,10 @@ class Model(ABC):
         Raises ModelUnavailable where another try may help, ModelRequestRejected where it will not.
         """
 
-    def warm_up(self) -> None:
+    def warm_up(self) -> None:  # noqa: B027
         """Imports what `generate` needs. Sends nothing and opens no connection."""
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # noqa: B027
         """Closes the connections that belong to the running event loop. The next request opens new ones."""
 
 

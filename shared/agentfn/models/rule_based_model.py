@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentfn.models.messages import ModelResponse, ToolCall, Turn
-from agentfn.models.model import ModelRequest
+from agentfn.models.model import Model, ModelRequest
 
 logger = logging.getLogger("agentfn.demo")
 
@@ -21,7 +21,7 @@ type ToolStep = tuple[str, dict[str, Any]]
 type Rules = Callable[[ModelRequest], ModelResponse]
 
 
-class RuleBasedModel:
+class RuleBasedModel(Model):
     """A model that answers with `rules(request)`. It logs `warning` once and waits `pause` seconds each time.
 
     The rules see nothing but the transcript, so a task can continue in another process at any point.

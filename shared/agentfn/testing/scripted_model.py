@@ -15,7 +15,7 @@ from inspect import isawaitable
 from typing import Any, Self
 
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
-from agentfn.models import ModelRequest, ModelResponse, ToolCall
+from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def stream(*pieces: str | Exception) -> TextChunks:
     return TextChunks(texts, last if isinstance(last, Exception) else None)
 
 
-class ScriptedModel:
+class ScriptedModel(Model):
     """Plays one line for each question: a text, a call or several, a Reply, an exception to raise, or a function of
     the prompt, async or not, that gives one of these.
 

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from agentfn import Agent, Context, serve, tool
-from agentfn.models import ModelRequest, ModelResponse, ToolCall
+from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall
 
 NAME = "steps"
 PAUSE = float(os.environ.get("STEPS_PAUSE") or 0)
@@ -23,12 +23,12 @@ PAUSE = float(os.environ.get("STEPS_PAUSE") or 0)
 LINGERING = 6.0
 
 
-class WordByWord:
+class WordByWord(Model):
     """Its answer at the end is what the tools have answered, one line for each."""
 
     name = NAME
 
-    async def ask(self, prompt: ModelRequest) -> ModelResponse:
+    async def generate(self, prompt: ModelRequest) -> ModelResponse:
         await asyncio.sleep(PAUSE)
         words = prompt.turns[0].text.split()
         answered = [turn.text for turn in prompt.turns if turn.role == "tool"]
