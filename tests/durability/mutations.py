@@ -22,7 +22,10 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of `file` that takes a mechanism out: `old`, found once, becomes `new`. `test` selects the tests that must fail."""
+    """A change of `file` that takes a mechanism out: `old`, found once, becomes `new`.
+
+    `test` selects the tests that must fail.
+    """
 
     mechanism: str
     file: str
