@@ -58,7 +58,9 @@ def run_environment(number: int, skew: float, address: str, event_log_path: Path
             parent.send((what, answer, struck))
 
     points = FaultInjector(tell)
-    vars(bootstrap).update(DynamoTaskStore=partial(DynamoTaskStore, clock=lambda: time.time() + skew), Runner=TracingRunner)
+    vars(bootstrap).update(
+        DynamoTaskStore=partial(DynamoTaskStore, clock=lambda: time.time() + skew), Runner=TracingRunner
+    )
     doors = serve(make_agent(EventLog(event_log_path), points), Settings.load(os.environ))
     for service in SERVICES:
         points.attach(bootstrap.aws_client(service))
