@@ -1,4 +1,4 @@
-"""The analyst: tables and a question in, a report with charts out."""
+"""The analyst agent: answers questions about tables with a report and charts."""
 
 import os
 from pathlib import Path

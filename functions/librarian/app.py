@@ -1,4 +1,4 @@
-"""The librarian: a packet of documents and a question in, an answer with its pages out."""
+"""The librarian agent: answers questions about packets of documents and cites the pages."""
 
 import os
 from pathlib import Path

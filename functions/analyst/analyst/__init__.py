@@ -1,1 +1,1 @@
-"""What the analyst knows about tables, queries, charts and reports; nothing here knows agentfn."""
+"""The analyst: reads tables, queries them with SQL, draws charts and writes reports. `tools` and `demo` use agentfn."""

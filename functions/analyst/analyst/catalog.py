@@ -1,4 +1,4 @@
-"""Which of a task's files are tables, and what SQL calls them; only what a query needs is read."""
+"""The SQL names of a task's table files. Only the files that a query needs are read."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -10,29 +10,29 @@ from analyst.formats.table_reader import read_tables, table_name
 from analyst.sql.identifiers import make_distinct
 from analyst.table import Table
 
-# What the analyst itself writes beside tables.
+# Files that the analyst writes and that are no tables.
 DOCUMENTS = frozenset({".svg", ".html", ".md"})
 WORKBOOK = ".xlsx"
 
 
 @dataclass(frozen=True)
 class FoundTables:
-    """`skipped` says of each file that was no table why."""
+    """Tables that were read. `skipped` has the reason for each file that is no table."""
 
     tables: tuple[Table, ...]
     skipped: tuple[str, ...]
 
 
 def table_names(files: Iterable[str]) -> dict[str, str]:
-    """File name → table name, in the order of the files. Files may be no tables: nothing is read here."""
+    """File name → table name, in the order of the files. Nothing is read, so a file may turn out to be no table."""
     names = [file for file in files if Path(file).suffix.lower() not in DOCUMENTS]
     return dict(zip(names, make_distinct(map(table_name, names)), strict=True))
 
 
 def mentioned_files(names: Mapping[str, str], sql: str) -> dict[str, str]:
-    """The part of the catalog that the SQL speaks of; all of it where it speaks of none.
+    """The entries that the SQL mentions, all entries if it mentions none.
 
-    The tables of a workbook begin with the workbook's name.
+    The names of a workbook's tables begin with the workbook's name.
     """
     words = {word.casefold() for word in re.findall(r"\w+", sql)}
     part = {file: name for file, name in names.items() if _mentions(words, file, name.casefold())}
@@ -45,7 +45,7 @@ def _mentions(words: set[str], file: str, name: str) -> bool:
 
 
 def read_tables_of(names: Mapping[str, str], path: Callable[[str], Path]) -> FoundTables:
-    """Reads the files of the catalog; `path` gives a file's place on disk."""
+    """Reads the tables of these files. `path` returns the local path of a file."""
     tables: list[Table] = []
     skipped: list[str] = []
     for file, name in names.items():

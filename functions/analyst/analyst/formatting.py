@@ -1,16 +1,16 @@
-"""Values and tables of results as text that people and models read."""
+"""Formats values and tables as text for people and models."""
 
 import math
 import re
 from collections.abc import Iterable, Sequence
 
 MAX_CELL_CHARS = 200
-# What would end a cell, or make a link, a picture or emphasis of the text in it.
+# Characters that end a cell or start a link, a picture or emphasis.
 MARKDOWN_CHARS = re.compile(r"[\\|\[*`]")
 
 
 def format_value(value: object) -> str:
-    """A value as it is shown: whole numbers in full, others to four decimals or six digits, '' for missing."""
+    """A value as text: integers in full, other numbers with four decimals or six digits, '' for missing."""
     match value:
         case None:
             return ""
@@ -30,7 +30,7 @@ def _format_float(value: float) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table; columns of numbers are set to the right, long texts are cut."""
+    """A Markdown table. Number columns are right-aligned, long texts are cut."""
     body = [list(row) for row in rows]
     rule = ["---:" if _is_numeric([row[i] for row in body]) else "---" for i in range(len(header))]
     lines = [

@@ -1,4 +1,4 @@
-"""A report in Markdown as one HTML page that needs nothing else: styles and charts are inside, nothing is loaded."""
+"""Renders a Markdown report as one self-contained HTML page: styles and charts are inline, nothing is loaded."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ LINK_SCHEMES = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 
 
 class ReportError(Exception):
-    """A report that refers to what is not there. The text lists what there is."""
+    """A report refers to a chart that does not exist. The text lists the charts that do."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """`footer` says where the numbers come from; `date` is printed as it is."""
+    """A report. `footer` names the source of the numbers; `date` is printed as it is."""
 
     title: str
     markdown: str
@@ -30,7 +30,7 @@ class Report:
 
     @property
     def body(self) -> str:
-        """The Markdown without a first heading that repeats the title."""
+        """The Markdown, without a first heading that repeats the title."""
         text = CONTROL_CHARS.sub("", self.markdown).strip()
         first, _, rest = text.partition("\n")
         repeated = first.startswith("# ") and first[2:].strip().casefold() == self.title.strip().casefold()
@@ -42,7 +42,7 @@ def as_markdown(report: Report) -> str:
 
 
 def as_html(report: Report, charts: Mapping[str, bytes]) -> str:
-    """`charts` are SVG files by name; `![caption](name)` puts one in. Raises ReportError for any other picture."""
+    """Renders the page. `charts` are SVG files by name. Raises ReportError for a picture that is no chart."""
     title, date, footer = (escape(CONTROL_CHARS.sub("", text)) for text in (report.title, report.date, report.footer))
     return f"""<!doctype html>
 <html lang="en">
@@ -66,7 +66,7 @@ def as_html(report: Report, charts: Mapping[str, bytes]) -> str:
 
 
 def picture_names(markdown: str) -> tuple[str, ...]:
-    """The names of the pictures that the Markdown shows, each once, in order."""
+    """The names of the pictures in the Markdown, each once, in order."""
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
@@ -75,7 +75,7 @@ def picture_names(markdown: str) -> tuple[str, ...]:
 
 
 class _HtmlRenderer:
-    """The renderer of one page; it counts the figures, so that each has its own name."""
+    """Renders one page. It numbers the figures, so that each has a unique id."""
 
     def __init__(self, charts: Mapping[str, bytes]) -> None:
         from markdown_it import MarkdownIt
@@ -90,7 +90,7 @@ class _HtmlRenderer:
         tokens = self.markdown.parse(text)
         for opening, content, closing in zip(tokens, tokens[1:], tokens[2:], strict=False):
             if opening.type == "paragraph_open" and _only_pictures(content):
-                opening.hidden = closing.hidden = True  # a figure may not stand inside a paragraph
+                opening.hidden = closing.hidden = True  # HTML allows no figure inside a paragraph
         return str(self.markdown.renderer.render(tokens, self.markdown.options, {}))
 
     def _is_allowed_link(self, url: str) -> bool:
@@ -118,7 +118,7 @@ class _HtmlRenderer:
 
 
 def _is_picture(url: str) -> bool:
-    """Let through to `_image`, which says which charts there are."""
+    """Accepts any .svg name: `_image` reports unknown ones with the list of charts."""
     return bool(re.fullmatch(r"[^:/?#]+\.[a-z]{3,4}", url, re.IGNORECASE))
 
 

@@ -1,4 +1,4 @@
-"""A table: named, typed columns of equal length, made from the grid of cells that a file holds."""
+"""A table: named, typed columns of equal length, made from a grid of cells."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from analyst.sql.identifiers import identifier, make_distinct
 
 @dataclass(frozen=True)
 class Column:
-    """`name` is the column in SQL, `header` what the file calls it."""
+    """A column. `name` is its SQL name, `header` its name in the file."""
 
     name: str
     header: str
@@ -20,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """`name` is the table in SQL, `source` its file (and sheet); `notes` say what was repaired in reading."""
+    """A table. `name` is its SQL name, `source` its file and sheet; `notes` list the repairs made while reading."""
 
     name: str
     source: str
@@ -36,7 +36,7 @@ class Table:
 
 
 def make_table(name: str, source: str, grid: Grid) -> Table:
-    """The grid with its names repaired and its types found."""
+    """Makes a table of a grid: repairs the names and detects the types."""
     names = make_distinct(identifier(header, f"column_{i}") for i, header in enumerate(grid.header, 1))
     columns, notes = [], [*grid.notes, *_renamed(names, grid.header)]
     for i, (column, header) in enumerate(zip(names, grid.header, strict=True)):

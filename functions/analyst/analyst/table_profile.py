@@ -1,4 +1,4 @@
-"""A first look at a table: its columns, what is missing, how the values lie, the first rows."""
+"""Profile of a table: its columns, missing values, value ranges and first rows."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from analyst.formats.cells import Cell
 from analyst.formatting import format_value, markdown_table
 from analyst.table import Column, Table
 
-# Above this many distinct values their list tells nothing.
+# With more distinct values than this, they are not listed.
 MAX_LISTED_COLUMNS = 12
 MAX_COMMON_VALUES = 60
-# Columns that are described, and those whose values are shown.
+# Number of columns that are described, and of those whose rows are shown.
 MAX_DESCRIBED_COLUMNS, WIDE_TABLE_COLUMNS = 80, 20
 
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """`low` and `high` are in the order of the type; `common` holds (value, count), most frequent first."""
+    """Statistics of a column. `low` and `high` are its extremes; `common` holds (value, count), most frequent first."""
 
     missing: int
     distinct: int
@@ -39,12 +39,12 @@ def profile_column(column: Column) -> ColumnProfile:
 
 
 def _sort_key(value: Cell) -> tuple[float, str]:
-    """A column has one type, so only one half decides."""
+    """A column has one type, so only one of the two parts differs."""
     return (0.0, value) if isinstance(value, str) else (value or 0, "")
 
 
 def describe_table(table: Table, rows: int) -> str:
-    """The table as text for a model: names to use in SQL, types, missing values, first rows."""
+    """The table as text for a model: SQL names, types, missing values, first rows."""
     head = f"Table {table.name} (from {table.source}): {table.height:,} rows, {len(table.columns)} columns."
     notes = "\n".join(["Reading notes:", *(f"- {note}" for note in table.notes)]) if table.notes else ""
     facts = markdown_table(PROFILE_HEADER, [_profile_row(column) for column in table.columns[:MAX_DESCRIBED_COLUMNS]])
@@ -74,7 +74,7 @@ def _profile_row(column: Column) -> tuple[object, ...]:
 
 
 def _value_summary(column: Column, facts: ColumnProfile) -> str:
-    """Few values are listed with their counts; many are given by their range, or by the most frequent."""
+    """Few values are listed with their counts. Many are summarised by their range or the most frequent ones."""
     if not facts.distinct:
         return "all missing"
     few = facts.distinct <= MAX_LISTED_COLUMNS

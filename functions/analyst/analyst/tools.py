@@ -1,4 +1,4 @@
-"""The analyst's tools. Each call reads the files it needs afresh: the calls of a task may run on different machines."""
+"""The analyst's tools. Each call reads its files again, because the calls of a task may run on different machines."""
 
 import re
 from collections.abc import Iterator
@@ -134,7 +134,7 @@ TOOLS = [list_files, preview_table, run_sql, make_chart, write_report]
 
 @contextmanager
 def _as_tool_errors() -> Iterator[None]:
-    """What the analyst's own modules refuse, as the model is told it."""
+    """Turns the analyst's own errors into ToolError, which the model reads."""
     try:
         yield
     except (NotATableError, QueryError, ChartError, ReportError) as error:
@@ -142,7 +142,7 @@ def _as_tool_errors() -> Iterator[None]:
 
 
 def _query(sql: str, context: Context) -> tuple[QueryResult, list[str]]:
-    """The result over those tables that the SQL mentions, and what was left out."""
+    """Runs the SQL over the tables that it mentions. Returns the result, and a note for each file left out."""
     names = table_names(info.name for info in context.files)
     if not names:
         raise ToolError(NO_FILES)
@@ -160,14 +160,14 @@ def _query(sql: str, context: Context) -> tuple[QueryResult, list[str]]:
 
 
 def _other_tables_hint(names: dict[str, str], read: tuple[Table, ...]) -> str:
-    """A mistyped table name is none of those that were read for the query."""
+    """The tables that were not read for the query: one of them may have been meant."""
     loaded = {table.name for table in read}
     others = [name for name in names.values() if name not in loaded]
     return f" Other tables: {', '.join(others)}." if others else ""
 
 
 def _make_file_name(wish: str, suffix: str, context: Context) -> str:
-    """The wished name as a plain one with the right suffix. An attached file is never replaced."""
+    """The requested name as a plain file name with the right suffix. It never replaces an attached file."""
     stem = wish.removesuffix(suffix).lower()
     name = re.sub(r"[^\w-]+", "-", stem).strip("-")[:60].rstrip("-") or "result"
     produced = {file.name for file in context.produced}

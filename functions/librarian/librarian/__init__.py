@@ -1,1 +1,1 @@
-"""Documents read, split into items, searched and summed up."""
+"""The librarian: reads documents, splits them into items, searches and summarises them."""

@@ -1,4 +1,4 @@
-"""A packet cut into pieces that a model can read at once, none across the border of two items."""
+"""Splits a packet into chunks that a model can read at once. No chunk crosses the border of two items."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from librarian.limits import CHUNK_CHARS, MAX_CHUNK_CHARS, MAX_CHUNKS
 
 @dataclass(frozen=True)
 class Chunk:
-    """Parts of one document that follow each other, in `text` each under the words to cite it by."""
+    """Successive parts of one document. In `text`, each part is under its citation."""
 
     cited: str
     title: str
@@ -20,13 +20,13 @@ class Chunk:
 
 
 def split_chunks(documents: Iterable[Document], *, alone: bool, item: Item | None = None) -> list[Chunk]:
-    """The documents, or one item of the only one, in pieces. Raises ToolError for more than can be read at once."""
+    """Splits the documents, or one item of the only one. Raises ToolError if they are too large."""
     chosen = list(documents)
     ranges = [(document, _parts_of(document, item)) for document in chosen]
     size = sum(len(part.text) for _, parts in ranges for part in parts)
     if size > MAX_CHUNK_CHARS * MAX_CHUNKS // 2:
         raise ToolError(f"That is {size:,} characters, too many to sum up at once. Name an item or a document.")
-    # Pieces end with items and pages, so they come out smaller than the limit: twice as many are allowed for.
+    # Chunks end with items and pages and so are smaller than the limit: this allows for twice as many.
     limit = max(CHUNK_CHARS, 2 * size // MAX_CHUNKS)
     return [
         piece for document, parts in ranges for piece in _chunk_parts(document, parts, limit, alone=alone, item=item)
@@ -34,7 +34,7 @@ def split_chunks(documents: Iterable[Document], *, alone: bool, item: Item | Non
 
 
 def with_citations(document: Document, parts: Iterable[Part], *, alone: bool, item: Item | None = None) -> str:
-    """The text, each part under its citation in brackets."""
+    """The text of the parts, each under its citation in brackets."""
     return "\n\n".join(
         f"[{document.cite(part.number, alone=alone, item=item)}]\n{part.text or '(no text)'}" for part in parts
     )
@@ -56,7 +56,7 @@ def _chunk_parts(
 
 
 def _group_parts(parts: Iterable[Part], limit: int) -> Iterator[list[Part]]:
-    """Parts together as far as the limit allows; one that is longer is cut."""
+    """Groups parts up to the limit and cuts parts that are longer."""
     run: list[Part] = []
     size = 0
     for part in parts:

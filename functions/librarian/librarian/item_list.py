@@ -1,4 +1,4 @@
-"""What list_items shows of a packet."""
+"""Formats the result of `list_items`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +23,7 @@ def _document_lines(document: Document, most: int) -> Iterable[str]:
         sure = f"no items found, confidence {content.confidence:g}: search it, or read it by {one}"
     yield f"{document.name} ({content.format}, {content.extent_text}); {sure}"
     shown = document.items
-    if len(shown) > most:  # the deepest go first
+    if len(shown) > most:  # the deeper levels are dropped first
         shown = tuple(item for item in shown if item.level == 1)
     for item in shown[:most]:
         place = format_range(content.unit, item.first, item.last)

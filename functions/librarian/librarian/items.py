@@ -1,4 +1,4 @@
-"""The items of a document: what people cite, each with the pages that it covers."""
+"""The items of a document: the units that people cite, each with its pages."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ NUMBERED_ID = re.compile(r"\d")
 
 @dataclass(frozen=True)
 class Item:
-    """`id` is stable: the title's own number where it has one, else its place below its parent, or a slug."""
+    """An item. Its `id` is stable: the number in its title, else its position under its parent, or a slug."""
 
     id: str
     title: str
@@ -26,7 +26,7 @@ class Item:
 
     @property
     def label(self) -> str:
-        """As it is cited: "Item 5.2", or the title where it has no number."""
+        """The name in citations: "Item 5.2", or the title if it has no number."""
         return f"Item {self.id}" if NUMBERED_ID.match(self.id) else f'"{self.title}"'
 
     def covers(self, part: int) -> bool:
@@ -43,9 +43,9 @@ class Document:
         return make_items(self.content)
 
     def item_at(self, part: int, *, top: bool = False) -> Item | None:
-        """The innermost item that a part belongs to, or with `top` the outermost. None before the first item.
+        """The innermost item of a part, with `top` the outermost. None before the first item.
 
-        Where two share a part it is the one that its top belongs to.
+        If two items share a part, the one at its top is returned.
         """
         covering = [item for item in self.items if item.covers(part) and (item.level == 1 or not top)]
         above = [item for item in covering if item.first < part or item.at_top]
@@ -53,7 +53,7 @@ class Document:
         return max(chosen, key=lambda item: (item.level, item.first)) if chosen else None
 
     def cite(self, first: int, last: int | None = None, *, alone: bool = False, item: Item | None = None) -> str:
-        """As "packet.pdf, Item 5, pp. 12-14"; without the name where the packet is this document `alone`."""
+        """The citation: "packet.pdf, Item 5, pp. 12-14". `alone` omits the name: there is only one document."""
         found = item or self.item_at(first)
         pages = format_range(self.content.unit, first, last or first)
         return ", ".join([*([] if alone else [self.name]), *([found.label] if found else []), pages])
@@ -70,7 +70,7 @@ def make_items(content: Content) -> tuple[Item, ...]:
 
 
 def _normalize_levels(marks: Sequence[Heading]) -> list[Heading]:
-    """Levels from 1 without gaps. A first heading that stands over all others is the document's title, no item."""
+    """Renumbers levels from 1 without gaps. A first heading above all others is the document's title and no item."""
     levels = sorted({mark.level for mark in marks})
     made = [replace(mark, level=levels.index(mark.level) + 1) for mark in marks]
     if len(made) > 2 and made[0].level == 1 and all(mark.level > 1 for mark in made[1:]):
@@ -79,12 +79,13 @@ def _normalize_levels(marks: Sequence[Heading]) -> list[Heading]:
 
 
 def _item_title(title: str, key: str) -> str:
-    """Without the number that is its id."""
+    """The title without the number that is its id."""
     return strip_number(title) if title_number(title) == key else title
 
 
 def _last_part(marks: Sequence[Heading], place: int, parts: int) -> int:
-    """The part before the next mark of the same or a higher level; that part itself where the mark is further down."""
+    """The last part: the one before the next heading of the same or a higher level, or that heading's own part if the
+    heading is not at its top."""
     mark = marks[place]
     following = next((other for other in marks[place + 1 :] if other.level <= mark.level), None)
     if following is None:
@@ -112,7 +113,7 @@ def _assign_ids(marks: Sequence[Heading]) -> list[str]:
 
 
 def _preferred_id(title: str, parent: str, place: int) -> str:
-    """The title's own number, under a parent only where it goes on from the parent's."""
+    """The number in the title. Under a parent it must start with the parent's number."""
     own = title_number(title)
     if own and (not parent or own.startswith(f"{parent}.")):
         return own

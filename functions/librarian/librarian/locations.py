@@ -1,4 +1,4 @@
-"""Which parts of which document a call speaks of."""
+"""Resolves the arguments of a tool call to a document and its parts."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ type PartRange = tuple[Document, int, int]
 
 
 def search_ranges(packet: Packet, document: str | None, item: str | None) -> Iterator[PartRange]:
-    """First and last part of an item, else of each document chosen. Raises ToolError where there is none."""
+    """The part range of an item, else of each selected document. Raises ToolError if there is none."""
     if item:
         found, chosen = packet.find_item(item, document)
         yield found, chosen.first, chosen.last
@@ -29,7 +29,7 @@ def search_ranges(packet: Packet, document: str | None, item: str | None) -> Ite
 def resolve_range(
     packet: Packet, item: str | None, pages: str | None, document: str | None
 ) -> tuple[Item | None, PartRange]:
-    """The one place to read, and the item where it is a whole one. Raises ToolError where that is unclear."""
+    """The part range to read, and the item if it is a whole one. Raises ToolError if it is ambiguous."""
     if item:
         one, chosen = packet.find_item(item, document)
         return chosen, (one, chosen.first, chosen.last)
@@ -51,7 +51,7 @@ def resolve_range(
 
 
 def read_end(text: str, offset: int) -> int:
-    """Where to stop reading: at a line's end in the last quarter, if there is one."""
+    """Where to stop reading: a line end in the last quarter, if there is one."""
     full = offset + READ_CHARS
     if full >= len(text):
         return len(text)
@@ -64,7 +64,7 @@ def paging(more: bool, offset: int) -> dict[str, Any]:
 
 
 def join_places(places: Iterable[str]) -> str:
-    """Each place once, the first ones of many."""
+    """Lists each place once, at most MAX_LISTED_PLACES."""
     different = list(dict.fromkeys(places))
     others = len(different) - MAX_LISTED_PLACES
     return "; ".join(different[:MAX_LISTED_PLACES]) + (f"; and {others} more" if others > 0 else "")

@@ -1,4 +1,4 @@
-"""The tools that look things up. Each call opens the packet afresh: calls of a task may run on different machines."""
+"""The lookup tools. Each call opens the packet again, because the calls of a task may run on different machines."""
 
 from agentfn import Context, Output, ToolError, tool
 from librarian.chunks import with_citations
@@ -9,7 +9,7 @@ from librarian.packet import Packet, open_packet
 from librarian.ranked_search import Hit, make_snippet, rank_passages, split_passages
 from librarian.text_search import Match, find_matches, text_pattern
 
-LOOKUP_TIMEOUT_SECONDS = 300  # seconds: the first call of a run reads the whole packet
+LOOKUP_TIMEOUT_SECONDS = 300  # the first call of a run reads the whole packet
 
 
 @tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)

@@ -1,4 +1,4 @@
-"""The documents of a task, read once per process and content."""
+"""The documents of a task. Each content is read once per process."""
 
 import hashlib
 import threading
@@ -17,7 +17,7 @@ NO_FILES = "No document is attached. Ask the user for one: PDF, .docx, HTML, Mar
 
 
 class ContentCache:
-    """Contents by the hash of their bytes: whoever has the same bytes may have what was read of them. Bounded."""
+    """A bounded cache of contents by the hash of the file's bytes, shared by all callers with the same file."""
 
     def __init__(self) -> None:
         self._contents: OrderedDict[str, Content] = OrderedDict()
@@ -25,7 +25,7 @@ class ContentCache:
         self._reading = threading.Lock()
 
     def get_or_read(self, key: str, read: Callable[[], Content]) -> Content:
-        """What is there, else what `make` gives. Calls of one turn want the same file at once: it is read once."""
+        """The cached content, else that of `read()`. Parallel calls for the same file read it once."""
         content = self.get(key)
         if content is not None:
             return content
@@ -57,18 +57,18 @@ CONTENT_CACHE = ContentCache()
 
 @dataclass(frozen=True)
 class Packet:
-    """`skipped` says of each attached file that cannot be read why."""
+    """The readable documents. `skipped` has the reason for each attached file that cannot be read."""
 
     documents: tuple[Document, ...]
     skipped: tuple[str, ...] = ()
 
     @property
     def is_single_document(self) -> bool:
-        """One document only, whose name citations can do without."""
+        """Whether there is only one document, so that citations can omit its name."""
         return len(self.documents) == 1 and not self.skipped
 
     def select_documents(self, name: str | None) -> tuple[Document, ...]:
-        """The document of that name, all where none is named. Raises ToolError, listing the names there are."""
+        """The document of that name, all without a name. Raises ToolError with the list of names."""
         if not name:
             return self.documents
         wanted = name.casefold()
@@ -82,7 +82,7 @@ class Packet:
         raise ToolError(f"There is no document {name}. There are: {_document_names(self.documents)}.")
 
     def find_item(self, key: str, name: str | None) -> tuple[Document, Item]:
-        """The item of that id, or of that title. Raises ToolError where there is none, or one in several documents."""
+        """The item with that id or title. Raises ToolError if there is none, or one in several documents."""
         documents = self.select_documents(name)
         wanted = key.strip().casefold()
         bare = wanted.removeprefix("item").strip(" .:#")
@@ -104,9 +104,9 @@ class Packet:
 
 
 def open_packet(context: Context) -> Packet:
-    """Reads what was attached; what the task itself produced is left out. Blocks.
+    """Reads the attached files, not those that the task produced. Blocks.
 
-    Raises ToolError where nothing is attached or nothing of it can be read.
+    Raises ToolError if no file is attached or none can be read.
     """
     attached = [info for info in context.files if getattr(info, "origin", "attached") == "attached"]
     if not attached:

@@ -1,7 +1,7 @@
 """Ranked search over passages: BM25 over stems.
 
-The libraries for BM25 that are kept (rank-bm25, bm25s) need numpy, which is larger than all of the librarian; SQLite's
-FTS5 stems English only by Porter's first rules and is not in every build. The formula is short. Source: Robertson and
+The maintained BM25 libraries (rank-bm25, bm25s) need numpy, which is larger than the whole librarian; SQLite's FTS5
+has only the original Porter stemmer and is not in every build. The formula is short. Source: Robertson and
 Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, with the usual k1 = 1.2 and b = 0.75.
 """
 
@@ -20,7 +20,7 @@ from librarian.text import flatten_lines, shorten
 
 TERM_SATURATION, LENGTH_WEIGHT = 1.2, 0.75
 TERM_PATTERN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-# Scripts that put no blanks between words are searched by pairs of signs.
+# Scripts without spaces between words are searched by pairs of characters.
 UNSPACED_SCRIPT = re.compile("[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]+")
 COMMON_WORDS = """
 a about an and any are as at be been but by can could did do does for from had has have how i in into is it
@@ -43,7 +43,7 @@ class Hit:
 
 
 def search_terms(text: str) -> list[str]:
-    """Stems without accents and the commonest words; numbers without their commas."""
+    """The stems of a text, without accents and stop words; numbers without commas."""
     found: list[str] = []
     for match in TERM_PATTERN.finditer(_fold_text(text)):
         word = match[0]
@@ -55,7 +55,7 @@ def search_terms(text: str) -> list[str]:
 
 
 def split_passages(documents: Iterable[Document]) -> list[Passage]:
-    """Pieces of a part of about PASSAGE_WORDS words, cut at lines; each overlaps the next by a line."""
+    """Splits parts into passages of at most MAX_PASSAGE_WORDS words at line ends. Neighbours overlap by a line."""
     return [
         Passage(document, part.number, text)
         for document in documents
@@ -72,7 +72,7 @@ def rank_passages(query: str, candidates: Sequence[Passage]) -> list[Hit]:
 
 
 def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
-    """How well each text fits the query, by BM25; 0 where they share no term."""
+    """The BM25 score of each text, 0 if it shares no term with the query."""
     counts = [Counter(search_terms(text)) for text in texts]
     lengths = [count.total() for count in counts]
     average = sum(lengths) / len(lengths) if any(lengths) else 1.0
@@ -85,7 +85,7 @@ def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def make_snippet(query: str, text: str) -> str:
-    """The stretch of the passage that holds most of the query's terms."""
+    """The part of the passage with the most query terms."""
     line = flatten_lines(text)
     wanted = set(search_terms(query))
     words = [(match.start(), set(search_terms(match[0])) & wanted) for match in re.finditer(r"\S+", line)]
@@ -115,7 +115,7 @@ def _split_text(text: str) -> Iterable[str]:
 
 
 def _split_long_line(line: str) -> Iterable[str]:
-    """A line as it is, one that is a whole chapter in pieces."""
+    """Splits a line that is longer than a passage."""
     words = line.split()
     if len(words) <= MAX_PASSAGE_WORDS:
         return [line]
@@ -132,7 +132,7 @@ def _inverse_document_frequency(having: int, total: int) -> float:
 
 
 def _fold_text(text: str) -> str:
-    """Lower case and without accents."""
+    """The text in lower case without accents."""
     apart = unicodedata.normalize("NFKD", flatten_lines(text).casefold())
     return "".join(char for char in apart if not unicodedata.combining(char))
 
@@ -145,8 +145,8 @@ def _stem(word: str) -> str:
 
 
 class _Stemmers(threading.local):
-    """One for each thread: a stemmer keeps the word that it is at work on. English; words of other languages lose
-    their endings too, in the query and in the text alike.
+    """A stemmer for each thread, because it has state. It is for English; it shortens words of other languages the same
+    way in queries and texts.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""Inner loops over a whole packet: each piece is summed up, some at once, and the digests are put together.
+"""Summarises a whole packet in nested loops: one for each chunk, some in parallel, and one to combine them.
 
-Each inner loop is journaled under its name, so a call that is made again in another run finds the finished ones done.
-The same pieces come of the same files, so the names and the messages are the same then.
+The journal stores each nested loop under its name, so a repeated call in another run skips the finished ones. The
+same files give the same chunks, and so the same names and messages.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ REDUCE_INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class ChunkSummary:
-    """What came of a piece: its summary, or why there is none."""
+    """The summary of a chunk, or the reason why there is none."""
 
     chunk: Chunk
     text: str
@@ -45,7 +45,7 @@ class ChunkSummary:
 
 
 async def summarise_chunks(chunks: Sequence[Chunk], focus: str, context: Context) -> list[ChunkSummary]:
-    """One for each piece, in their order. One that fails is kept as failed and stops no other."""
+    """Summarises the chunks, in their order. A failed one is kept as failed and stops no other."""
     ask = _loop_runner(context)
     done = 0
 
@@ -60,7 +60,7 @@ async def summarise_chunks(chunks: Sequence[Chunk], focus: str, context: Context
 
 
 async def combine_summaries(summaries: Sequence[ChunkSummary], focus: str, context: Context) -> str:
-    """One summary of all that did not fail; where even that fails, the digests one after the other."""
+    """Combines the summaries that did not fail. If that fails too, they are returned one after the other."""
     texts = [f"[{done.chunk.cited}: {done.chunk.title}]\n{done.text}" for done in summaries if not done.failed]
     if len(texts) < 2:
         return "".join(done.text for done in summaries if not done.failed)
@@ -93,7 +93,7 @@ class _LoopResult:
 
 
 def _loop_runner(context: Context) -> Callable[[str, str, str], Awaitable[_LoopResult]]:
-    """Asks in an inner loop without tools, AT_ONCE of them side by side."""
+    """A function that runs a nested loop without tools, MAX_PARALLEL_LOOPS at a time."""
     free = asyncio.Semaphore(MAX_PARALLEL_LOOPS)
 
     async def ask(name: str, message: str, instructions: str) -> _LoopResult:
@@ -106,7 +106,7 @@ def _loop_runner(context: Context) -> Callable[[str, str, str], Awaitable[_LoopR
 
 
 async def _gather[T](work: Sequence[Awaitable[T]]) -> list[T]:
-    """A group takes the others along where one is paused: they go on together in the next run."""
+    """Awaits all in a task group: if one is suspended the others are cancelled, and all continue in the next run."""
 
     async def wait(one: Awaitable[T]) -> T:
         return await one
@@ -117,7 +117,7 @@ async def _gather[T](work: Sequence[Awaitable[T]]) -> list[T]:
 
 
 def _batch_texts(texts: Sequence[str]) -> list[list[str]]:
-    """Digests together as far as one question takes them, two at least, so that their number goes down."""
+    """Batches of summaries that fit one request, at least two in each, so that their number decreases."""
     batches: list[list[str]] = []
     size = 0
     for text in (shorten(text, MAX_COMBINED_CHARS // 2) for text in texts):

@@ -1,4 +1,4 @@
-"""The report on a packet as a Markdown file."""
+"""The Markdown report on a packet."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def report_markdown(title: str, focus: str, summary: str, summaries: Sequence[Ch
 
 
 def uncovered_parts(summaries: Sequence[ChunkSummary], packet: Packet) -> list[str]:
-    """All that no summary stands on: parts that failed, files that cannot be read, pages without text."""
+    """What the summary does not cover: failed parts, unreadable files, pages without text."""
     failed = [f"{done.chunk.cited} ({done.chunk.title}): {done.text}" for done in summaries if done.failed]
     notes = [f"{document.name}, {note}" for document in packet.documents for note in document.content.notes]
     return [*failed, *packet.skipped, *notes]
@@ -36,10 +36,10 @@ def _summary_text(done: ChunkSummary) -> str:
 
 
 def _demote_headings(text: str) -> str:
-    """Headings that a model wrote stay below the report's own."""
+    """Moves headings that a model wrote below the report's own."""
     return re.sub(r"^#{1,6} ", "#### ", text, flags=re.MULTILINE)
 
 
 def _escape_markdown(text: str) -> str:
-    """The text with nothing in it that Markdown would act on."""
+    """Escapes Markdown's special characters."""
     return re.sub(r"[\\`*\[\]<>#|_]", r"\\\g<0>", text)

@@ -1,4 +1,4 @@
-"""The tools that read all of a packet, in inner loops: what those have done stays done when the task goes on later."""
+"""The tools that read a whole packet in nested loops. Finished loops are not repeated when the task continues later."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from librarian.packet import Packet, open_packet
 from librarian.summaries import ChunkSummary, combine_summaries, summarise_chunks
 from librarian.summary_report import report_markdown, uncovered_parts
 
-SUMMARY_TIMEOUT_SECONDS = 900  # seconds in one run; what is not done by then goes on in the next
+SUMMARY_TIMEOUT_SECONDS = 900  # in one run; the rest continues in the next
 
 
 @tool(idempotent=True, seconds=SUMMARY_TIMEOUT_SECONDS)
@@ -50,7 +50,7 @@ async def report(context: Context, title: str, focus: str = "", document: str | 
 async def _summarise_all(
     context: Context, focus: str, item: str | None, document: str | None
 ) -> tuple[Packet, list[ChunkSummary], str]:
-    """The packet, a digest of each piece, and the summary of all. Raises ToolError where every piece failed."""
+    """The packet, a summary of each chunk, and the combined one. Raises ToolError if every chunk failed."""
     packet, pieces = await asyncio.to_thread(_make_chunks, context, item, document)
     done = await summarise_chunks(pieces, focus, context)
     if all(one.failed for one in done):

@@ -1,12 +1,12 @@
-"""Text as it comes out of files, made plain: what looks the same to a reader is the same to a search."""
+"""Normalizes text from files, so that texts that look the same compare equal in a search."""
 
 import re
 import unicodedata
 
-# Ligatures and the presentation forms of Hebrew and Arabic: one sign for the shape of one or more letters.
+# Ligatures and presentation forms of Hebrew and Arabic: one character for the shape of one or more letters.
 PRESENTATION_FORMS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
 SOFT_HYPHEN_BREAK = re.compile("\u00ad[ \\t]*\\n[ \\t]*")
-# Soft hyphens, marks of direction and other signs without a width; ZWNJ and ZWJ belong to their words in some scripts.
+# Soft hyphens, direction marks and other zero-width characters. ZWNJ and ZWJ stay: some scripts need them.
 INVISIBLE_CHARS = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]")
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 SPACES = re.compile("[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -14,7 +14,7 @@ LINE_ENDS = re.compile("\r\n?|\u2028|\u2029|\x85")
 
 
 def clean_text(text: str) -> str:
-    """Letters for ligatures, no soft hyphens or other invisible signs, one kind of space and of line end."""
+    """Replaces ligatures by letters, removes invisible characters, unifies spaces and line ends."""
     text = LINE_ENDS.sub("\n", text)
     text = PRESENTATION_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
     text = INVISIBLE_CHARS.sub("", SOFT_HYPHEN_BREAK.sub("", text))
@@ -23,13 +23,13 @@ def clean_text(text: str) -> str:
 
 
 def tidy_text(text: str) -> str:
-    """Clean text without blanks at line ends, wide gaps narrowed to three, at most one empty line in a row."""
+    """Cleans text and removes spaces at line ends, gaps of more than three spaces and repeated empty lines."""
     lines = [re.sub(r" {3,}", "   ", line.strip()) for line in clean_text(text).replace("\f", "\n").split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def flatten_lines(text: str) -> str:
-    """The text on one line, words broken at a line's end joined."""
+    """The text on one line, with words joined that were hyphenated at line ends."""
     return " ".join(re.sub(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])", "", text).split())
 
 

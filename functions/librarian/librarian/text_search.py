@@ -1,4 +1,4 @@
-"""Exact text in documents, whatever lines, hyphens and kinds of quotes it was set with."""
+"""Exact text search that ignores line breaks, hyphenation and the kind of quotes."""
 
 import re
 from bisect import bisect_right
@@ -10,7 +10,7 @@ from librarian.items import Document
 from librarian.limits import MATCH_CONTEXT_CHARS
 from librarian.text import clean_text, flatten_lines
 
-# A word may be broken at a line's end, with a hyphen that is or is not its own.
+# A word may be broken at a line's end, with or without a hyphen of its own.
 LINE_BREAK_IN_WORD = r"(?:[-\u2010\u2011]\s*\n\s*)?"
 DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 EQUIVALENT_SIGNS = {
@@ -22,7 +22,7 @@ EQUIVALENT_SIGNS = {
 
 @dataclass(frozen=True)
 class Match:
-    """`first` and `last` are parts: a text may run over the end of a page."""
+    """A match. `first` and `last` are part numbers: a match can cross the end of a page."""
 
     document: Document
     first: int
@@ -36,7 +36,7 @@ class Match:
 
 
 def text_pattern(text: str, *, ignore_case: bool) -> re.Pattern[str]:
-    """Words in any spacing. Raises ValueError for a text of blanks."""
+    """A pattern for the text with any spacing. Raises ValueError for blank text."""
     words = clean_text(text).split()
     if not words:
         raise ValueError("there is no text to find")
@@ -71,7 +71,7 @@ def find_matches(document: Document, wanted: re.Pattern[str], first: int, last: 
 
 
 def _trim_context(text: str, *, left: bool) -> str:
-    """Context on one line, without the half of a word that its edge cuts; blanks next to the match are kept as one."""
+    """Context on one line, without a word that is cut at its edge. One space next to the match stays."""
     words = re.sub(r"\s+", " ", text)
     if len(text) < MATCH_CONTEXT_CHARS:
         return words

@@ -1,4 +1,4 @@
-"""All that the librarian can do, for its own agent or as part of another."""
+"""The librarian's tools, as a list and as a toolkit for other agents."""
 
 from agentfn import Toolkit
 from librarian.lookup_tools import find_text, list_items, read, search

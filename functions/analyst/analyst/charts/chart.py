@@ -1,4 +1,4 @@
-"""Charts of a query's result: which rows become which marks. How they look is `drawing`'s."""
+"""Charts of a query's result: maps rows to marks. `svg_plot` draws them."""
 
 import math
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ ALL_SERIES = ""
 
 
 class ChartError(Exception):
-    """A chart that cannot be drawn from this result. The text says what to change."""
+    """A chart cannot be drawn from this result. The text says what to change."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """`x`, `y` and `series` name columns of the result; `series` splits the marks by colour."""
+    """A chart to draw. `x`, `y` and `series` name columns of the result; `series` splits the marks by colour."""
 
     kind: Kind
     title: str
@@ -35,7 +35,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class DrawnChart:
-    """`notes` say what of the result is not in the picture."""
+    """A drawn chart. `notes` say which part of the result is not in it."""
 
     svg: bytes
     marks: int
@@ -50,7 +50,7 @@ class Point:
 
 
 def draw(chart: Chart, result: QueryResult) -> DrawnChart:
-    """The chart as SVG that stands alone and is the same for the same input. Raises ChartError."""
+    """Draws the chart as a standalone SVG, the same for the same input. Raises ChartError."""
     points, notes = _make_points(chart, result)
     groups: dict[str, list[Point]] = {}
     for point in points:
@@ -68,7 +68,7 @@ def draw(chart: Chart, result: QueryResult) -> DrawnChart:
 
 
 def _make_points(chart: Chart, result: QueryResult) -> tuple[list[Point], list[str]]:
-    """The rows as points, those with a missing value left out and counted."""
+    """The rows as points, and a note on the rows that are left out for missing values."""
     if chart.kind != "histogram" and chart.y is None:
         raise ChartError(f"A {chart.kind} chart needs a y column. The query gives: {', '.join(result.columns)}.")
     x = _column_index(result, chart.x)
@@ -109,7 +109,7 @@ def _to_number(value: Cell) -> float:
 
 
 def _are_numbers(points: Sequence[Point]) -> bool:
-    """Whether every x has a place on a scale: all numbers, or all dates."""
+    """Whether all x values are numbers or all are dates."""
     try:
         kinds = {isinstance(point.x, str) for point in points if _to_number(point.x) is not None}
     except ValueError:
@@ -118,7 +118,7 @@ def _are_numbers(points: Sequence[Point]) -> bool:
 
 
 def _draw_bars(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> DrawnChart:
-    """Bars, or a line over names; categories stay in the order of the query."""
+    """Draws bars, or a line over names. The categories keep the order of the query."""
     categories = list(dict.fromkeys(_category_name(point.x) for points in groups.values() for point in points))
     values = {name: _draw_categories(chart, points) for name, points in groups.items()}
     if len(categories) > MAX_CATEGORIES:
@@ -151,7 +151,7 @@ def _draw_categories(chart: Chart, points: Sequence[Point]) -> dict[str, float]:
 
 
 def _draw_positions(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -> DrawnChart:
-    """Points, or lines through them, where both axes are scales."""
+    """Draws points or lines with both axes numeric."""
     everything = [point for points in groups.values() for point in points]
     if not _are_numbers(everything):
         raise ChartError(f"{chart.x} must hold numbers or dates on the x axis of a scatter chart.")
@@ -171,7 +171,7 @@ def _draw_positions(chart: Chart, groups: dict[str, list[Point]], notes: list[st
 
 
 def _x_ticks(xs: Sequence[float]) -> list[float]:
-    """A few whole numbers, such as years, are their own ticks."""
+    """The ticks of the x axis. A few integers, such as years, are ticks themselves."""
     different = sorted(set(xs))
     few = len(different) <= 10 and _are_integers(different)
     return different if few else ticks(min(xs), max(xs), 8, whole=_are_integers(different))

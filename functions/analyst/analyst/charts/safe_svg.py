@@ -1,11 +1,11 @@
-"""SVG that is safe to put into a page: known elements, no scripts, nothing loaded from outside."""
+"""Sanitizes SVG for use in a page: known elements, no scripts, nothing loaded from outside."""
 
 import re
 import xml.etree.ElementTree as ET
 
 ELEMENTS = frozenset({"svg", "g", "defs", "style", "title", "path", "rect", "circle", "text", "line"})
 NAMESPACE = "http://www.w3.org/2000/svg"
-# What XML cannot hold, escaped or not.
+# Characters that XML cannot hold, escaped or not.
 CONTROL_CHARS = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 GEOMETRY_ATTRIBUTES = frozenset(
     {"x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "width", "height", "d", "transform"}
@@ -15,16 +15,16 @@ EXTERNAL_REFERENCE = re.compile(r"url\(|@import|expression\(|\\", re.IGNORECASE)
 
 
 class UnsafeSvgError(Exception):
-    """A picture with something in it that a chart never has."""
+    """An SVG contains something that a chart never has."""
 
 
 def strip_control_chars(text: str) -> str:
-    """The text on one line, without the characters that XML refuses."""
+    """The text on one line, without characters that XML does not allow."""
     return " ".join(CONTROL_CHARS.sub("", text).split())
 
 
 def sanitize_svg(svg: str) -> bytes:
-    """pygal's SVG without its scripts, tooltip machinery, comments and ids, its numbers to two decimals."""
+    """pygal's SVG without scripts, tooltips, comments and ids, with numbers rounded to two decimals."""
     root = _parse(svg.encode())
     for parent in list(root.iter()):
         for child in list(parent):
@@ -40,9 +40,9 @@ def sanitize_svg(svg: str) -> bytes:
 
 
 def inline_svg(svg: bytes, number: int) -> str:
-    """A chart for the page's figure `number`: its name, and with it the scope of its styles, is the figure's own.
+    """A chart for the page's figure `number`, whose styles are scoped to that figure.
 
-    Raises UnsafeSvg for any picture that `clean` would not have made.
+    Raises UnsafeSvgError for an SVG that `sanitize_svg` would not have made.
     """
     root = _parse(svg)
     name = root.get("id", "")
@@ -53,7 +53,7 @@ def inline_svg(svg: bytes, number: int) -> str:
 
 
 def title_of(svg: bytes) -> str:
-    """What the picture says of itself."""
+    """The title of an SVG."""
     return _parse(svg).findtext("title", "")
 
 

@@ -1,4 +1,4 @@
-"""Ticks on an axis and bins of a histogram, at values that people would choose."""
+"""Ticks of an axis and bins of a histogram, at round values."""
 
 import math
 import statistics
@@ -10,7 +10,7 @@ MAX_BINS = 40
 
 
 def ticks(low: float, high: float, count: int = 6, *, whole: bool = False) -> list[float]:
-    """About `count` round values from at or below `low` to at or above `high`; only whole ones where asked."""
+    """About `count` round values that cover `low` to `high`; with `whole`, integers only."""
     step = _nice_step((high - low) / count)
     step = max(1.0, float(math.ceil(step))) if whole else step
     first, last = math.floor(low / step), math.ceil(high / step)
@@ -25,7 +25,7 @@ def _nice_step(raw: float) -> float:
 
 
 def _round_to_step(value: float, step: float) -> float:
-    """0.30000000000000004 is 0.3."""
+    """Removes floating-point noise: 0.30000000000000004 becomes 0.3."""
     return round(value, max(0, 2 - math.floor(math.log10(step))))
 
 
@@ -36,13 +36,13 @@ def parse_days(text: str) -> float:
 
 
 def format_days(days: float, span: float) -> str:
-    """The moment as exact as a span of so many days needs it."""
+    """The time in the precision that a span of so many days needs."""
     shape = "%Y" if span > 3 * 365 else "%Y-%m" if span > 120 else "%Y-%m-%d" if span > 2 else "%m-%d %H:%M"
     return (EPOCH + timedelta(days=days)).strftime(shape)
 
 
 def date_ticks(low: float, high: float) -> list[float]:
-    """Starts of years or of months where there are enough of them, else even steps."""
+    """Ticks at the starts of years or months if there are enough, else at even steps."""
     span = high - low
     if span <= 120:
         return [low + span * i / 5 for i in range(6)] if span else [low]
@@ -54,7 +54,7 @@ def date_ticks(low: float, high: float) -> list[float]:
 
 
 def bin_edges(values: Sequence[float]) -> list[float]:
-    """The edges of equal bins, by Freedman and Diaconis, by Sturges where the middle half is one value."""
+    """The edges of equal bins by the Freedman-Diaconis rule, or by Sturges' rule if the quartiles are equal."""
     low, high = min(values), max(values)
     if low == high:
         return [low - 0.5, high + 0.5]
@@ -65,12 +65,12 @@ def bin_edges(values: Sequence[float]) -> list[float]:
     whole = all(value == int(value) for value in values)
     step = max(step, 1.0) if whole else step
     first, last = math.floor(low / step), math.floor(high / step) + 1
-    first -= first * step > low  # a number too small to be divided
+    first -= first * step > low  # the step is too small to be divided
     return [_round_to_step(i * step, step) for i in range(first, last + 1)]
 
 
 def count_in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
-    """How many values lie in each bin; a value on an edge counts to the right, the last edge to the left."""
+    """The number of values in each bin. A value on an edge counts to the right, on the last edge to the left."""
     counts = [0] * (len(edges) - 1)
     width = edges[1] - edges[0]
     for value in values:
@@ -84,7 +84,7 @@ def count_in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
 
 
 def format_tick(value: float) -> str:
-    """A number as short as it can be on an axis; years and other four-digit numbers stay unbroken."""
+    """A number as an axis label. Four-digit numbers such as years have no thousands separator."""
     if abs(value) >= 1e15:
         return f"{value:.4g}"
     if abs(value) >= 1000 or value == int(value):

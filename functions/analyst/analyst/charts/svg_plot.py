@@ -1,4 +1,4 @@
-"""Marks to SVG through pygal, in one look: readable sizes, colours that colour-blind readers can tell apart."""
+"""Draws marks as SVG with pygal, in readable sizes and colours for colour-blind readers."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8
 WIDTH, HEIGHT = 760, 460
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, SOFT, LINE = "#1f2933", "#52606d", "#d9dee3"
-# Inside the axes there is about this much room; a letter of a label takes this much of it.
+# The width inside the axes, and the width of a letter of a label.
 LABEL_ROOM, LETTER_WIDTH = 640, 7.5
 
 
@@ -34,7 +34,7 @@ class Plot:
 def draw_bars(
     plot: Plot, categories: Sequence[str], series: Mapping[str, Sequence[float | None]], *, lines: bool
 ) -> bytes:
-    """One group of bars (or one place on the lines) per category; None leaves a gap."""
+    """Draws one group of bars, or one point on the lines, per category. None leaves a gap."""
     import pygal
 
     names = [strip_control_chars(name) for name in categories]
@@ -80,7 +80,7 @@ def draw_points(plot: Plot, series: Mapping[str, Sequence[tuple[float, float]]],
 
 
 def draw_histogram(plot: Plot, edges: Sequence[float], counts: Mapping[str, Sequence[int]]) -> bytes:
-    """Bars over their bins; several series lie over each other, seen through."""
+    """Draws bars over their bins. Several series overlap and are transparent."""
     import pygal
 
     chart = pygal.Histogram(
@@ -102,7 +102,7 @@ def draw_histogram(plot: Plot, edges: Sequence[float], counts: Mapping[str, Sequ
 
 
 def _label_rotation(length: float, room: float) -> int:
-    """Degrees by which labels of that length have to be turned so that they do not lie over each other."""
+    """The rotation in degrees that keeps labels of that length from overlapping."""
     return 0 if length <= room else 35 if room > 28 else 90
 
 
@@ -111,7 +111,7 @@ def _bar_label(height: float | None, names: Sequence[str]) -> dict[str, Any] | N
 
 
 def _tooltip(names: Sequence[str], value: float) -> str:
-    """What a mark says when the mouse rests on it."""
+    """The tooltip of a mark."""
     return f"{strip_control_chars(', '.join(filter(None, names)))}: {format_tick(value)}"
 
 
@@ -120,7 +120,7 @@ def _legend_label(name: str) -> str:
 
 
 def _value_range(values: Sequence[float], marks: Sequence[float]) -> tuple[float, float]:
-    """A little room on both sides, so that no point lies on the frame."""
+    """The value range with a margin on both sides, so that no point is on the frame."""
     low, high = min(*values, *marks), max(*values, *marks)
     room = (high - low) * 0.02 or 0.5
     return low - room, high + room
@@ -176,7 +176,7 @@ def _style(opacity: str) -> Any:
 
 
 def _add_details(scope: str) -> str:
-    """What pygal's style has no words for."""
+    """CSS that pygal's style has no options for."""
     return f"""{scope} .title {{ font-size: 14px; fill: {SOFT}; }}
 {scope} .plot_title {{ font-size: 17px; font-weight: 600; fill: {INK}; }}
 {scope} .axis text, {scope} .axis text.major {{ fill: {SOFT}; }}
@@ -184,7 +184,7 @@ def _add_details(scope: str) -> str:
 
 
 def _render(chart: Any, plot: Plot, content: object) -> bytes:
-    """pygal names each chart by a random number; the name here comes of what is drawn."""
+    """Renders the chart with an id made of its content: pygal's own id is random."""
     digest = hashlib.sha256(repr((plot.title, plot.x.title, plot.y.title, content)).encode()).hexdigest()
     chart.uuid = digest[:12]
     chart.css = ["file://style.css", "file://graph.css", f"inline:{_add_details(f'#chart-{chart.uuid}')}"]

@@ -1,4 +1,4 @@
-"""What can be computed for a question: a query, its chart, and what is needed to word the result."""
+"""Analyses that the demo model can compute: a query, its chart, and what the sentences about it need."""
 # ruff: noqa: S608 - names come from the preview, where they are identifiers; and the queries can only read
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ class ChartSpec:
 
 @dataclass(frozen=True)
 class Analysis:
-    """`groups` are the columns compared, `value` the one measured, `word` what was made of it.
+    """One analysis. `groups` are the compared columns, `value` is the measured one, `label` names the statistic.
 
-    `gaps` are those columns whose missing values leave rows out. `name` is that of its files, without suffix.
+    `columns_with_missing` are those whose missing values exclude rows. `name` is the stem of its file names.
     """
 
     table: str
@@ -37,13 +37,13 @@ class Analysis:
 
     @property
     def missing_rows_sql(self) -> str:
-        """A query for the number of rows left out, '' where the preview shows that there are none."""
+        """A query for the number of excluded rows, '' if the preview shows that there are none."""
         absent = " OR ".join(f"{column.name} IS NULL" for column in self.columns_with_missing)
         return f"SELECT COUNT(*) AS left_out FROM {self.table} WHERE {absent}" if absent else ""
 
 
 def count_analysis(table: Table, groups: Sequence[Column]) -> Analysis:
-    """Rows per group; a missing group is a group."""
+    """Counts rows per group. Missing values are a group too."""
     keys = [_group_expression(group) for group in groups]
     number = f"number_of_{table.noun}"
     share = ", ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (), 1) AS percent"
@@ -58,7 +58,7 @@ def count_analysis(table: Table, groups: Sequence[Column]) -> Analysis:
 
 
 def comparison(table: Table, value: Column, groups: Sequence[Column], function: str, word: str) -> Analysis:
-    """A measure by one or two groups, rows with anything missing left out."""
+    """Compares a measure between the groups of one or two columns, without rows that have missing values."""
     result = f"{word}_{value.name}"
     names = ", ".join(group.name for group in groups)
     order = _group_positions(groups) if len(groups) > 1 or groups[0].is_time else f"{result} DESC"
@@ -74,7 +74,7 @@ def comparison(table: Table, value: Column, groups: Sequence[Column], function: 
 
 
 def distribution(table: Table, value: Column, group: Column | None = None) -> Analysis:
-    """How the values of one measure lie."""
+    """The distribution of one measure."""
     of = value.name
     sql = (
         f"SELECT COUNT({of}) AS n, MIN({of}) AS lowest, ROUND(QUANTILE({of}, 0.25), 2) AS first_quartile, "
@@ -89,7 +89,7 @@ def distribution(table: Table, value: Column, group: Column | None = None) -> An
 
 
 def correlation(table: Table, x: Column, y: Column, group: Column | None = None) -> Analysis:
-    """Two measures against each other, over all and within the groups."""
+    """The correlation of two measures, overall and within groups."""
     where = f"FROM {table.name} WHERE {_not_null([x, y])}"
     numbers = f"COUNT(*) AS n, ROUND(CORR({x.name}, {y.name}), 3) AS correlation"
     sql = f"SELECT 'all' AS rows, {numbers} {where}"
@@ -115,7 +115,7 @@ def correlation(table: Table, x: Column, y: Column, group: Column | None = None)
 
 
 def trend(table: Table, time: Column, value: Column | None, function: str, word: str) -> Analysis:
-    """A measure, or the number of rows, over time; many dates are drawn together into months or years."""
+    """A measure, or the number of rows, over time. Many dates are grouped by month or year."""
     shape = "" if time.type != "date" or time.distinct <= 60 else "%Y-%m" if time.distinct <= 1500 else "%Y"
     period = {"": time.name, "%Y-%m": "month", "%Y": "year"}[shape]
     key = f"strftime('{shape}', {time.name}) AS {period}" if shape else time.name
@@ -132,7 +132,7 @@ def trend(table: Table, time: Column, value: Column | None, function: str, word:
 
 
 def _group_expression(group: Column, *, named: bool = True) -> str:
-    """A group as it is shown: missing values are named."""
+    """The SQL expression of a group, with a name for missing values."""
     if not group.missing:
         return group.name
     return f"COALESCE(CAST({group.name} AS TEXT), '(missing)'){f' AS {group.name}' if named else ''}"

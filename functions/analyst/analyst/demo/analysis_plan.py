@@ -1,4 +1,4 @@
-"""From a question and the tables at hand to the analyses that answer it."""
+"""Plans the analyses that answer a question."""
 
 import math
 import re
@@ -24,12 +24,12 @@ MEAN = ("AVG", "mean")
 
 
 def choose_table(question: str, tables: Sequence[Table]) -> Table:
-    """The table whose columns the question names most; the first of equals."""
+    """The table with the most columns that the question names; among equals the first."""
     return max(tables, key=lambda table: sum(len(clause.columns) for clause in split_clauses(question, table.columns)))
 
 
 def plan_analyses(question: str, table: Table) -> list[Analysis]:
-    """At most MOST analyses, each once; an overview where the question names nothing that the table has."""
+    """At most MAX_ANALYSES distinct analyses; an overview if the question names no column of the table."""
     found = [
         analysis for clause in split_clauses(question, table.columns) for analysis in _analyses_of_clause(clause, table)
     ]
@@ -47,7 +47,7 @@ def _analyses_of_clause(clause: Clause, table: Table) -> list[Analysis]:
     named = [column for column in clause.columns if column.is_time]
     times = named or [column for column in table.columns if column.is_time and clause.mentions_any(TIME_WORDS)]
     over_time = bool(times) and clause.mentions_any(TREND_WORDS)
-    # A few whole numbers, such as ratings, are groups unless their mean is asked for.
+    # Integers with few values, such as ratings, are groups unless the question asks for their mean.
     measures = [column for column in clause.columns if column.is_measure and (clause.aggregate or not column.is_group)]
     others = [column for column in clause.columns if column not in measures]
     groups = [column for column in others if column.is_group and not (over_time and column in times)]

@@ -1,4 +1,4 @@
-"""The demo model's report and its last words."""
+"""The demo model's report and final answer."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ MODEL_HINT = (
 
 
 def report_title(table: Table) -> str:
-    """The table's name; the question itself stands in the report."""
+    """The title: the table's name. The report itself quotes the question."""
     return f"{table.name.replace('_', ' ').capitalize()}: what the table says"
 
 
@@ -54,12 +54,12 @@ def _data_section(table: Table, others: Sequence[Table]) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    """The text with nothing in it that Markdown would act on."""
+    """Escapes Markdown's special characters."""
     return re.sub(r"[\\`*\[\]<>#|]", r"\\\g<0>", text)
 
 
 def final_answer(findings: Sequence[Finding], failed: Sequence[str], written: bool) -> str:
-    """The last message: the key numbers, what is missing, where the report is, and who made it."""
+    """The final message: key numbers, failures, where the report is, and that no language model was used."""
     lines = [f"- {' '.join(filter(None, [finding.sentence(), finding.caution()]))}" for finding in findings]
     lines += [f"- Failed: {reason}" for reason in failed]
     where = "The report is report.html (with the charts) and report.md." if written else "No report was written."

@@ -1,4 +1,4 @@
-"""Results in words. Every number is one that a query gave, or a difference or sum of such."""
+"""Sentences about results. Every number comes from a query, or is a sum or difference of such numbers."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ SHOWN_ROWS = re.compile(r"The first (\d+) are shown")
 
 @dataclass(frozen=True)
 class Finding:
-    """An analysis with the texts that its query, its chart and its check gave back; '' where there is none."""
+    """An analysis with its result table, the name of its chart ('' if none) and the number of excluded rows."""
 
     analysis: Analysis
     table: str

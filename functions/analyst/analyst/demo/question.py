@@ -1,4 +1,4 @@
-"""A question in words: its clauses, the columns that each names, what it wants to know of them."""
+"""Parses a question: its clauses, the columns that each names, and what it asks about them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,9 +16,9 @@ SPREAD_WORDS = frozenset({"distribution", "distributed", "histogram", "spread", 
 RELATION_WORDS = frozenset({"relation", "relationship", "related", "relate", "correlation", "correlated", "correlate"})
 RELATION_WORDS |= {"scatter", "depend", "versus", "vs"}
 TREND_WORDS = frozenset({"trend", "time", "development", "develop", "evolve", "over", "change", "changed", "growth"})
-# The words that mean a table's own time column, named or not.
+# Words that refer to the table's time column without naming it.
 TIME_WORDS = frozenset({"trend", "time", "development", "develop"})
-# Word → SQL function, and the word for its result.
+# Word → SQL function and the label of its result.
 AGGREGATE_WORDS = {
     **dict.fromkeys(("mean", "average", "avg"), ("AVG", "mean")),
     **dict.fromkeys(("median", "typical"), ("MEDIAN", "median")),
@@ -30,7 +30,7 @@ AGGREGATE_WORDS = {
 
 @dataclass(frozen=True)
 class Clause:
-    """`columns` in the order in which the words name them."""
+    """A part of a question. `columns` are in the order in which the words name them."""
 
     words: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -40,13 +40,13 @@ class Clause:
 
     @property
     def aggregate(self) -> tuple[str, str] | None:
-        """The SQL function that is asked for, and its word; None where none is."""
+        """The SQL function that the clause asks for and its label, None if it asks for none."""
         stems = {stem(word): functions for word, functions in AGGREGATE_WORDS.items()}
         return next((stems[word] for word in self.words if word in stems), None)
 
 
 def split_clauses(question: str, columns: Sequence[Column]) -> list[Clause]:
-    """The parts of a question that can be answered one by one."""
+    """Splits a question into parts that can be answered separately."""
     parts = [
         tuple(stem(word) for word in re.findall(r"\w+", part.lower())) for part in CLAUSE_SEPARATOR.split(question)
     ]
@@ -54,7 +54,7 @@ def split_clauses(question: str, columns: Sequence[Column]) -> list[Clause]:
 
 
 def stem(word: str) -> str:
-    """Singular, roughly: enough for islands, species, masses and categories."""
+    """An approximate singular: enough for islands, species, masses and categories."""
     if len(word) > 4 and word.endswith("ies") and not word.endswith("cies"):
         return f"{word[:-3]}y"
     if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
@@ -65,7 +65,7 @@ def stem(word: str) -> str:
 
 
 def _find_columns(words: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Columns all of whose words are there side by side; then those that one word singles out."""
+    """The columns whose words occur in sequence, then those that a single word identifies."""
     places: dict[int, Column] = {}
     taken: set[int] = set()
     for column in sorted(columns, key=lambda column: -len(column.words)):
@@ -88,7 +88,7 @@ def _find_sequence(words: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 
 def _is_same_word(word: str, part: str) -> bool:
-    """Equal, or long enough to forgive a slip of the pen."""
+    """Whether the words are equal, or long and nearly equal (a typing error)."""
     if word == part:
         return True
     return word[0] == part[0] and min(len(word), len(part)) > 4 and SequenceMatcher(None, word, part).ratio() > 0.85

@@ -1,4 +1,4 @@
-"""What the tools' texts say: files, tables with their columns, rows of results."""
+"""Parses the texts of tool results: files, tables with their columns, rows."""
 
 import re
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ class Column:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the name, lower case, without a unit at the end."""
+        """The words of the name in lower case, without a unit at the end."""
         spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name)
         words = [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
         return tuple(words[:-1] if len(words) > 1 and words[-1] in UNIT_WORDS else words)
 
     @property
     def phrase(self) -> str:
-        """How a sentence calls it: body mass (g)."""
+        """The column as a sentence names it: body mass (g)."""
         whole = [word for word in re.split(r"[\W_]+", self.name) if word]
         unit = f" ({whole[-1]})" if len(whole) > len(self.words) else ""
         return f"{' '.join(self.words)}{unit}"
@@ -42,7 +42,7 @@ class Column:
 
     @property
     def is_group(self) -> bool:
-        """Few enough values to compare them."""
+        """Whether it has few enough values to compare them."""
         limit = 30 if self.type in {"text", "boolean"} else MAX_GROUP_VALUES
         return self.type != "real" and 1 < self.distinct <= limit
 
@@ -60,7 +60,7 @@ class Table:
 
     @property
     def noun(self) -> str:
-        """What one row is, where the table's name says it: penguins.csv holds penguins."""
+        """What the rows are, if the table's name says it: penguins.csv holds penguins."""
         return self.name.lower() if re.fullmatch(r"[A-Za-z]{3,}s", self.name) else "rows"
 
 
@@ -69,7 +69,7 @@ def parse_file_names(text: str) -> list[str]:
 
 
 def parse_chart_name(drawn: str) -> str:
-    """The name of the chart that was drawn, '' where none was."""
+    """The name of the chart that was drawn, '' if none."""
     match = CHART_LINE.match(drawn)
     return match[1] if match else ""
 
@@ -86,12 +86,12 @@ def _parse_table(head: re.Match[str], body: str) -> Table:
 
 
 def parse_rows(text: str) -> list[list[str]]:
-    """The body of the first Markdown table in a text."""
+    """The rows of the first Markdown table in a text, without its header."""
     return [_split_cells(line) for line in find_markdown_table(text).splitlines()[2:]]
 
 
 def find_markdown_table(text: str) -> str:
-    """The first Markdown table in a text, as it stands there."""
+    """The first Markdown table in a text, unchanged."""
     match = re.search(r"(?:^\|.*\|$\n?)+", text, re.MULTILINE)
     return match[0].strip() if match else ""
 

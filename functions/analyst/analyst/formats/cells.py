@@ -1,7 +1,7 @@
-"""The cells of one column: which are missing, what type the others have, and their values.
+"""Types the cells of one column: which are missing, and the type and values of the others.
 
-A column keeps one type. Where a spelling has two readings (`1,234`, `03/04/2024`) and no other cell of
-the column settles it, the column stays text and its note says so: a wrong number is worse than none.
+A column has one type. If a spelling has two readings (`1,234`, `03/04/2024`) and no other cell of the column
+decides, the column stays text and its note says so: a wrong number is worse than a text.
 """
 
 import math
@@ -15,11 +15,11 @@ from analyst.formats.numbers import read_numbers
 Cell = str | int | float | bool | None
 Type = Literal["integer", "real", "boolean", "date", "text"]
 
-# As pandas reads them, and a few that spreadsheets write.
+# The words that pandas reads as missing, and a few that spreadsheets write.
 MISSING_WORDS = ["", "NA", "na", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", "None"]
 SPREADSHEET_ERRORS = ["#N/A", "#NA", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"]
 MISSING = frozenset([*MISSING_WORDS, *SPREADSHEET_ERRORS])
-# Missing only in a column whose other cells are all numbers or dates.
+# Missing only if all other cells of the column are numbers or dates.
 PLACEHOLDERS = frozenset({"-", "--", "\u2013", "\u2014", ".", "..", ":", "?"})
 BOOLEANS = {"true": True, "false": False}
 INT64 = range(-(2**63), 2**63)
@@ -27,7 +27,7 @@ INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True)
 class TypedCells:
-    """One column's values; dates are ISO text, so that they sort and SQLite's date functions take them."""
+    """The values of a column. Dates are ISO text, which sorts and works with SQLite's date functions."""
 
     type: Type
     values: tuple[Cell, ...]
@@ -35,7 +35,7 @@ class TypedCells:
 
 
 def read_cells(raw: Sequence[object]) -> TypedCells:
-    """The column of `raw` cells, which are text (CSV) or text, numbers and booleans (JSON, spreadsheets)."""
+    """Types `raw` cells: text from CSV; text, numbers and booleans from JSON and spreadsheets."""
     kinds = {type(cell) for cell in raw} - {type(None)}
     if str in kinds:
         raw = [_is_present(cell) for cell in raw]
@@ -68,7 +68,7 @@ def _from_numbers(raw: Sequence[object]) -> TypedCells:
 
 
 def _from_text(raw: Sequence[object]) -> TypedCells:
-    """Each spelling is read once, however often it occurs."""
+    """Parses each distinct spelling once."""
     spellings = {cell for cell in raw if isinstance(cell, str)}
     kind, meaning, note = _is_missing_code(spellings)
     return TypedCells(kind, tuple(None if cell is None else meaning[str(cell)] for cell in raw), note)

@@ -1,4 +1,4 @@
-"""Dates as people write them, to ISO text; read only where day and month cannot be taken for each other."""
+"""Parses dates in local notations to ISO text. Dates whose day and month are ambiguous stay text."""
 
 import re
 from collections.abc import Set
@@ -12,14 +12,14 @@ YEAR_LAST = re.compile(r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<y
 
 @dataclass(frozen=True)
 class ParsedDates:
-    """What each spelling means; empty where not all are dates, with the reason where it is worth telling."""
+    """Spelling → ISO date. Empty if not all are dates; `note` then gives the reason if it helps the user."""
 
     values: dict[str, str] = field(default_factory=dict)
     note: str = ""
 
 
 def read_dates(spellings: Set[str]) -> ParsedDates:
-    """All the spellings as ISO dates or date-times, or none of them."""
+    """Parses all spellings as ISO dates or date-times, or none."""
     if not spellings:
         return ParsedDates()
     first = {s: match for s in spellings if (match := YEAR_FIRST.fullmatch(s))}
@@ -30,7 +30,7 @@ def read_dates(spellings: Set[str]) -> ParsedDates:
 
 
 def _parse_year_last(matches: dict[str, re.Match[str]]) -> ParsedDates:
-    """Points always mean day.month; with slashes a number above 12 somewhere in the column decides."""
+    """With points the order is day.month. With slashes, a number above 12 in any row decides."""
     points = all(match["sep"] == "." for match in matches.values())
     day_first = points or any(int(match["a"]) > 12 for match in matches.values())
     month_first = not points and any(int(match["b"]) > 12 for match in matches.values())

@@ -1,4 +1,4 @@
-"""Text with a separator: commas, semicolons, tabs or bars, as every program exports it."""
+"""Reads CSV-like text: separated by commas, semicolons, tabs or bars."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ SUPPORTED_FORMATS_HINT = "Send a CSV file with a header line, JSON lines, or an 
 
 
 def read_delimited(text: str, file: str) -> Grid:
-    """The grid of a CSV-like text. Raises NotATable for prose."""
+    """The grid of a CSV-like text. Raises NotATableError for prose."""
     hint = EXCEL_HINT.match(text)
     text = text[hint.end() :] if hint else text
     separator = hint[1] if hint else _detect_separator(text) or _first_line_separator(text)
@@ -34,7 +34,7 @@ def read_delimited(text: str, file: str) -> Grid:
 
 
 def _detect_separator(text: str) -> str | None:
-    """The separator that cuts the lines into the same number of cells most often, then into most cells."""
+    """The separator that gives the most lines the same number of cells, and among equals the most cells."""
     best, best_fit = None, (0.0, 0)
     for separator in SEPARATORS:
         fit = _separator_score(text, separator)
@@ -44,7 +44,7 @@ def _detect_separator(text: str) -> str | None:
 
 
 def _first_line_separator(text: str) -> str | None:
-    """For a handful of ragged rows: what separates the first line, where that is made of names."""
+    """For a few ragged rows: the separator of the first line, if that line consists of names."""
     line = next((line for line in text.splitlines() if line.strip()), "")
     separator = max(SEPARATORS, key=line.count)
     return separator if _look_like_names(line.split(separator)) else None
@@ -55,10 +55,10 @@ def _look_like_names(cells: list[str]) -> bool:
 
 
 def _separator_score(text: str, separator: str) -> tuple[float, int]:
-    """Share of lines with the usual number of cells, and that number; nothing below six lines in ten.
+    """Share of lines with the most common number of cells, and that number; zero if it is below six in ten.
 
-    Where lines are few or differ much, the first with several cells must be made of names: prose has commas too.
-    csv.Sniffer is not used: it guesses from characters alone and takes letters for separators.
+    If lines are few or differ much, the first one with several cells must consist of names: prose has commas too.
+    csv.Sniffer is not used: it looks at characters only and can choose a letter.
     """
     try:
         rows = [row for row in _csv_reader(text[:SAMPLE_CHARS], separator) if any(row)]
@@ -88,7 +88,7 @@ def _read_rows(text: str, separator: str, file: str) -> Iterator[list[str]]:
 
 
 def _is_list_text(text: str) -> bool:
-    """One column is a table when its lines are as short as names and numbers are."""
+    """One column counts as a table if its lines are as short as names and numbers."""
     lines = [line for line in text.splitlines()[:1000] if line.strip()]
     words = [len(line.split()) for line in lines]
     return bool(lines) and max(map(len, lines)) <= 120 and words[0] <= 5 and sum(words) <= 4 * len(words)

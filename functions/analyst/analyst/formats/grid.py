@@ -1,4 +1,4 @@
-"""A grid: the header and the rows of cells that a file holds, before anyone knows what they mean."""
+"""A grid: the header and the raw rows of a file, before the cells are typed."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ Row = Sequence[object]
 
 
 class NotATableError(Exception):
-    """A file that cannot be used as a table. The text names the file, the cause and the remedy."""
+    """A file is not usable as a table. The text names the file, the cause and the remedy."""
 
     def __init__(self, file: str, cause: str, remedy: str) -> None:
         super().__init__(f"{file} cannot be read as a table: {cause}. {remedy}")
@@ -23,7 +23,7 @@ class NotATableError(Exception):
 
 @dataclass(frozen=True)
 class Grid:
-    """Every row is as long as the header; an empty header cell is ''."""
+    """Header and rows. Every row has the length of the header; an empty header cell is ''."""
 
     header: tuple[str, ...]
     rows: list[Row]
@@ -31,9 +31,9 @@ class Grid:
 
 
 def make_grid(lines: Iterable[Row], file: str) -> Grid:
-    """The grid of a sheet: empty rows and lines above the header left out, ragged rows made even.
+    """Makes the grid of a sheet: drops empty rows and lines above the header, pads short rows.
 
-    Raises NotATable where there is nothing, or more than MAX_CELLS or MAX_COLUMNS.
+    Raises NotATableError if it is empty or exceeds MAX_CELLS or MAX_COLUMNS.
     """
     rows = _check_bounds(lines, file)
     if not rows:
@@ -70,7 +70,7 @@ def _check_bounds(lines: Iterable[Row], file: str) -> list[Row]:
 
 
 def _trim_line(line: Row) -> Row:
-    """Without the empty cells at its end; nothing for an empty row."""
+    """The row without trailing empty cells, () for an empty row."""
     end = len(line)
     while end and (line[end - 1] is None or line[end - 1] == "" or not str(line[end - 1]).strip()):
         end -= 1
@@ -78,7 +78,7 @@ def _trim_line(line: Row) -> Row:
 
 
 def _find_header(rows: list[Row], width: int) -> int:
-    """Titles and remarks above a table fill one cell of a line; the header fills more."""
+    """The index of the header: titles and remarks above a table fill one cell, the header fills more."""
     if width < 2:
         return 0
     filled = (i for i, row in enumerate(rows[:MAX_PREAMBLE_ROWS]) if sum(bool(_header_label(cell)) for cell in row) > 1)
@@ -86,7 +86,7 @@ def _find_header(rows: list[Row], width: int) -> int:
 
 
 def _holds_values(row: Row) -> bool:
-    """Whether a first line holds values and not names: numbers and dates, nothing else."""
+    """Whether a first line holds only numbers and dates, and so no names."""
     labels = [_header_label(cell) for cell in row if _header_label(cell)]
     return all(read_numbers({label}).values or read_dates({label}).values for label in labels)
 
@@ -96,7 +96,7 @@ def _header_label(cell: object) -> str:
 
 
 def _pad_row(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
-    """A short row ends in missing cells; what a long row has too much is left out, and said."""
+    """Pads a short row with missing cells and cuts a long one."""
     long = [row for row in rows if len(row) > width]
     even = [[*row[:width], *[None] * (width - len(row))] for row in rows]
     if not long:
@@ -106,7 +106,7 @@ def _pad_row(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
 
 
 def _drop_empty_columns(header: list[str], rows: list[Row], notes: list[str]) -> Grid:
-    """Columns without a name and without a value are the trace of a separator at the line's end."""
+    """Drops columns without name and values, which a separator at the end of the lines creates."""
     kept = [i for i, name in enumerate(header) if name or any(row[i] not in (None, "") for row in rows)]
     if len(kept) < len(header):
         rows = [[row[i] for i in kept] for row in rows]

@@ -1,4 +1,4 @@
-"""JSON: an array of objects, an object that holds one such array, or one object per line."""
+"""Reads JSON tables: an array of objects, an object that holds one such array, or one object per line."""
 
 import json
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ FORMAT_HINT = "Send a JSON array of objects, or one object per line."
 
 
 def read_records(text: str, file: str) -> Grid:
-    """The grid of the objects: one row each, one column per key, in order of first appearance."""
+    """The grid of the objects: a row for each, a column for each key in order of first appearance."""
     records, notes = _find_records(text, file)
     if not records:
         raise NotATableError(file, "it holds no rows", FORMAT_HINT)
@@ -38,7 +38,7 @@ def _find_records(text: str, file: str) -> tuple[list[Any], list[str]]:
 
 
 def _find_record_list(whole: Any) -> tuple[list[Any], list[str]]:
-    """The one list of objects in an object, as web APIs answer; else the object itself is the only row."""
+    """The only list of objects in an object, as in responses of web APIs; else the object is the only row."""
     lists = [(k, v) for k, v in whole.items() if isinstance(v, list) and v] if isinstance(whole, dict) else []
     tables = [(key, rows) for key, rows in lists if all(isinstance(row, dict) for row in rows)]
     if len(tables) == 1:
@@ -69,12 +69,12 @@ def _to_cell(value: Any) -> object:
 
 
 def _is_valid_json(text: str) -> str:
-    """JSON can hold half of a surrogate pair, which nothing else takes."""
+    """Whether the text is valid Unicode: JSON can hold lone surrogates, which cannot be encoded."""
     return text.encode(errors="replace").decode()
 
 
 def looks_like_json(text: str, suffix: str) -> bool:
-    """By its name, or by its first characters where the name says nothing."""
+    """Decides by the suffix, or by the first characters if the suffix is unknown."""
     return suffix in {".json", ".jsonl", ".ndjson"} or _starts_with_json(text, ('{"', "[{", "[\n", "[\r\n"))
 
 

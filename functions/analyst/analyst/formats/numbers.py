@@ -1,4 +1,4 @@
-"""Numbers as people write them: 1234.5, 1,234.5, 1.234,5 and 1 234,5; read only where one reading is possible."""
+"""Parses numbers in local notations: 1234.5, 1,234.5, 1.234,5 and 1 234,5. Ambiguous ones stay text."""
 
 import math
 import re
@@ -19,14 +19,14 @@ COMMA_DECIMAL = re.compile(r".*\.\d{3}[.,].*|[+-]?\d*,(?:\d{1,2}|\d{4,})|[+-]?0,
 
 @dataclass(frozen=True)
 class ParsedNumbers:
-    """What each spelling means; empty where not all are numbers, with the reason where it is worth telling."""
+    """Spelling → number. Empty if not all are numbers; `note` then gives the reason if it helps the user."""
 
     values: dict[str, int | float] = field(default_factory=dict)
     note: str = ""
 
 
 def read_numbers(spellings: Set[str]) -> ParsedNumbers:
-    """All the spellings as numbers, or none of them."""
+    """Parses all spellings as numbers, or none."""
     if all(map(PLAIN.fullmatch, spellings)):
         return _convert({spelling: spelling for spelling in spellings})
     if not all(spelling[-1].isdigit() or spelling[-1] == "." for spelling in spellings):
@@ -52,7 +52,7 @@ def _parse_with_commas(bare: dict[str, str], forms: Set[str]) -> ParsedNumbers:
 
 
 def _convert(forms: dict[str, str]) -> ParsedNumbers:
-    """Spelling → plain form, to numbers: all whole, or all real."""
+    """Converts spelling → plain form to numbers, either all integers or all floats."""
     if all(map(WHOLE.fullmatch, forms.values())):
         return _to_integers(forms)
     real = {spelling: float(form) for spelling, form in forms.items()}
@@ -60,7 +60,7 @@ def _convert(forms: dict[str, str]) -> ParsedNumbers:
 
 
 def _to_integers(forms: dict[str, str]) -> ParsedNumbers:
-    """Codes are not numbers: what starts with zeros or is too long for SQL stays as it is."""
+    """Integers. Codes stay text: numbers with leading zeros or too long for SQL."""
     if any(map(LEADING_ZERO.fullmatch, forms.values())):
         return ParsedNumbers(note="leading zeros: kept as text")
     if any(len(form) > 18 for form in forms.values()):

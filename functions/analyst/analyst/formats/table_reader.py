@@ -1,4 +1,4 @@
-"""A file to its tables: finds out what the file is, whatever its name says."""
+"""Reads a file into tables. Its format is detected from its content, not from its name."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from analyst.sql.identifiers import identifier, make_distinct
 from analyst.table import Table, make_table
 
 MAX_BYTES = 64_000_000
-# The first bytes of files that people take for tables, or attach by mistake.
+# The first bytes of file types that people attach by mistake.
 SIGNATURES = (
     (b"\xd0\xcf\x11\xe0", "it is an old .xls file or is locked with a password", "Save it as .xlsx without one."),
     (b"PAR1", "it is a Parquet file", SUPPORTED_FORMATS_HINT),
@@ -29,9 +29,9 @@ MARKUP_STARTS = ("<!doctype", "<html", "<?xml", "<svg")
 
 
 def read_tables(path: Path, name: str = "") -> tuple[Table, ...]:
-    """The tables of a file, at least one; a workbook has one per sheet. Raises NotATable.
+    """The tables of a file, at least one; a workbook has one per sheet. Raises NotATableError.
 
-    `name` is the table's name in SQL; without it, `table_name` of the path.
+    `name` is the table's name in SQL, by default `table_name` of the path.
     """
     if path.stat().st_size > MAX_BYTES:
         raise NotATableError(
@@ -48,7 +48,7 @@ def read_tables(path: Path, name: str = "") -> tuple[Table, ...]:
 
 
 def table_name(file: str) -> str:
-    """The name in SQL of a file's table: its stem as an identifier."""
+    """The SQL name of a file's table: the stem as an identifier."""
     return identifier(Path(file).stem, "table_1")
 
 

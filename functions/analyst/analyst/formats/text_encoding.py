@@ -1,4 +1,4 @@
-"""Bytes of a text file to text, whatever program wrote them."""
+"""Decodes text files of unknown encoding."""
 
 import codecs
 import re
@@ -11,16 +11,16 @@ BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 SAMPLE_BYTES = 200_000
-# What text of other code pages looks like when it is read as cp1252: signs in words, capitals at their end.
+# Text of other code pages that is decoded as cp1252 has signs in words and capitals at their end.
 SUSPICIOUS_CHARS = "[¹³¿¶±¼¾¥£¢¦¤]"
 SUSPICIOUS_IN_WORD = re.compile(rf"[^\W\d_]{SUSPICIOUS_CHARS}|\b{SUSPICIOUS_CHARS}[^\W\d_]|[a-z][ŽŠŸ]")
-# The pages that are left once western text is ruled out.
+# The code pages to choose from when cp1252 is ruled out.
 CODE_PAGES = ["cp1250", "cp1251", "cp1253", "cp1255", "cp1256", "mac_roman", "koi8_r", "iso8859_2"]
 CODE_PAGES += ["shift_jis", "gb18030", "big5", "euc_jp", "euc_kr"]
 
 
 def decode_text(raw: bytes) -> tuple[str, str] | None:
-    """The text and the name of its encoding; None for bytes that are no text."""
+    """The text and the name of its encoding, None for bytes that are no text."""
     for bom, encoding in BOMS:
         if raw.startswith(bom):
             return _try_decode(raw, encoding)
@@ -37,7 +37,7 @@ def _try_decode(raw: bytes, encoding: str) -> tuple[str, str] | None:
 
 
 def _decode_utf16(raw: bytes) -> tuple[str, str] | None:
-    """UTF-16 without its mark: in tables nearly every other byte is zero, always on the same side."""
+    """Decodes UTF-16 without byte order mark: nearly every second byte is zero, always the same one of the pair."""
     sample = raw[: SAMPLE_BYTES // 2 * 2]
     high, low = sample[1::2].count(0), sample[0::2].count(0)
     half = len(sample) // 2
@@ -49,7 +49,7 @@ def _decode_utf16(raw: bytes) -> tuple[str, str] | None:
 
 
 def _decode_code_page(raw: bytes) -> tuple[str, str] | None:
-    """One of the 8-bit code pages: cp1252 where that gives plausible western text, else the likeliest."""
+    """Decodes an 8-bit code page: cp1252 if that gives plausible western text, else the most likely one."""
     western = _try_decode(raw, "cp1252")
     if western and _is_plausible(western[0][:SAMPLE_BYTES]):
         return western
@@ -60,7 +60,7 @@ def _decode_code_page(raw: bytes) -> tuple[str, str] | None:
 
 
 def _is_plausible(text: str) -> bool:
-    """Western words have few accents; Greek or Cyrillic bytes read as cp1252 have hardly anything else."""
+    """Western words have few accents; Greek or Cyrillic bytes decoded as cp1252 have almost only accents."""
     letters = [char for char in text if char.isalpha()]
     accented = sum(char > "\x7f" for char in letters)
     controls = sum(char < " " and char not in "\t\n\r\f" for char in text)

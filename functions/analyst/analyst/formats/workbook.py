@@ -1,4 +1,4 @@
-"""Sheets of an .xlsx workbook: values as last computed, never formulas."""
+"""Reads the sheets of an .xlsx workbook: last computed values, never formulas."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
@@ -8,15 +8,15 @@ from zipfile import BadZipFile, ZipFile
 
 from analyst.formats.grid import Grid, NotATableError, Row, make_grid
 
-# Unpacked size; a workbook within MAX_CELLS stays far below it.
+# A workbook within MAX_CELLS stays far below this.
 MAX_UNPACKED_BYTES = 400_000_000
 FORMAT_HINT = "Open it in a spreadsheet program and save it again as .xlsx, or as CSV."
 
 
 def read_sheets(path: Path) -> dict[str, Grid]:
-    """Sheet name → grid of every sheet that holds rows, hidden ones left out. Raises NotATable."""
+    """Sheet name → grid of each visible sheet that has rows. Raises NotATableError."""
     _check_size(path)
-    # openpyxl takes a fifth of a second to import: only those who send workbooks wait for it.
+    # Importing openpyxl takes 0.2 s, so it is imported only for workbooks.
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -61,7 +61,7 @@ def _prepend(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
 
 
 def _read_rows(sheet: object) -> Iterator[Row]:
-    """Rows with a value; the size that the file declares is ignored, some programs write a wrong one."""
+    """The rows that have a value. The size that the file declares is ignored because it may be wrong."""
     sheet.reset_dimensions()  # type: ignore[attr-defined]
     for row in sheet.iter_rows(values_only=True):  # type: ignore[attr-defined]
         cells = [_to_cell(cell) for cell in row]
@@ -70,7 +70,7 @@ def _read_rows(sheet: object) -> Iterator[Row]:
 
 
 def _to_cell(cell: object) -> object:
-    """Dates as ISO text, as tables hold them."""
+    """A cell's value, dates as ISO text."""
     match cell:
         case datetime() if cell.time() == time():
             return cell.date().isoformat()

@@ -1,6 +1,6 @@
 """The statistics that SQLite lacks: median, quantile, standard deviation, variance, correlation.
 
-Missing values are left out, as SQL's own aggregates do; text is an error, never a zero.
+Missing values are ignored, as in SQL's own aggregates. Text is an error and never counts as zero.
 """
 
 import math
@@ -9,7 +9,7 @@ import statistics
 from array import array
 from typing import Any
 
-# A median keeps its values: an endless query must meet this limit before it meets the end of memory.
+# A median keeps its values in memory, so an endless query needs a limit.
 MAX_VALUES = 5_000_000
 
 
@@ -38,7 +38,7 @@ class Median(_ValueCollector):
 
 
 class Quantile(_ValueCollector):
-    """Linear between the two nearest values, as spreadsheets and numpy have it."""
+    """Quantile with linear interpolation between the two nearest values, like numpy."""
 
     at = 0.5
 
@@ -63,7 +63,7 @@ class Percentile(Quantile):
 
 
 class Variance:
-    """Of a sample (n - 1), in one pass (Welford)."""
+    """Sample variance (n - 1), in one pass by Welford's method."""
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
@@ -87,7 +87,7 @@ class StandardDeviation(Variance):
 
 
 class Correlation:
-    """Pearson's, over the rows where both values are there."""
+    """Pearson's correlation over the rows that have both values."""
 
     def __init__(self) -> None:
         self.x, self.y, self.products = Variance(), Variance(), 0.0
@@ -108,7 +108,7 @@ class Correlation:
 AGGREGATE_NAMES = "median(x), quantile(x, 0 to 1), percentile(x, 0 to 100), stddev(x), variance(x), corr(x, y)"
 
 
-# Under the names that other databases give them too; with the number of arguments.
+# Name, also as other databases call it → number of arguments and implementation.
 AGGREGATES: tuple[tuple[str, int, Any], ...] = (
     ("median", 1, Median),
     ("quantile", 2, Quantile),

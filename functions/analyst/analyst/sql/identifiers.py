@@ -1,4 +1,4 @@
-"""Names for tables and columns that SQL takes without quotes."""
+"""SQL identifiers that need no quotes, for tables and columns."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ MAX_IDENTIFIER_CHARS = 60
 
 
 def identifier(text: str, otherwise: str) -> str:
-    """`text` as an unquoted SQL name; letters of every script stay. `otherwise` where nothing is left."""
+    """`text` as an unquoted SQL name, in any script. Returns `otherwise` if nothing is left of it."""
     plain = unicodedata.normalize("NFKC", text)
     name = re.sub(r"\W+", "_", plain).strip("_")[:MAX_IDENTIFIER_CHARS].rstrip("_")
     if not name:
@@ -26,7 +26,7 @@ def identifier(text: str, otherwise: str) -> str:
 
 
 def make_distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """The names with `_2`, `_3` … behind those that came before; SQL does not see upper and lower case."""
+    """Appends `_2`, `_3` … to repeated names. SQL ignores case, so case is ignored here."""
     taken: set[str] = set()
     result = []
     for name in names:

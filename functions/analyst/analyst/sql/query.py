@@ -22,12 +22,12 @@ FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
 
 class QueryError(Exception):
-    """A query that was refused, failed or was stopped. The text says what to do instead."""
+    """A query was refused, failed or timed out. The text says what to do instead."""
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """`columns` as the query names them; `complete` is false where the query had more rows than were kept."""
+    """A query's result. `complete` is false if the query had more rows than `rows` holds."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -37,7 +37,7 @@ class QueryResult:
 def run_query(
     tables: Sequence[Table], sql: str, seconds: float = QUERY_TIMEOUT_SECONDS, max_rows: int = MAX_ROWS
 ) -> QueryResult:
-    """The result of one SELECT, at most `max_rows` of it. Raises QueryError."""
+    """Runs one SELECT and returns at most `max_rows` rows. Raises QueryError."""
     try:
         with closing(open_sandbox(tables, seconds)) as connection, closing(connection.execute(sql)) as cursor:
             if cursor.description is None:
@@ -50,7 +50,7 @@ def run_query(
 
 
 def _fetch(cursor: sqlite3.Cursor, max_rows: int) -> tuple[tuple[tuple[Cell, ...], ...], bool]:
-    """Whether there are more is one row further; how many would cost the rest of the query."""
+    """Reads one row more than `max_rows` to see if there are more. Counting them would need the whole query."""
     rows: list[tuple[Cell, ...]] = []
     characters = 0
     for row in cursor:
@@ -62,7 +62,7 @@ def _fetch(cursor: sqlite3.Cursor, max_rows: int) -> tuple[tuple[tuple[Cell, ...
 
 
 def _explain_error(error: Exception, tables: Iterable[Table], seconds: float) -> str:
-    """SQLite's message and what it lacks: names to choose from, the rule that was broken, the limit that was met."""
+    """SQLite's message with what it lacks: the names that exist, the rule that was broken, or the limit."""
     text = str(error).rstrip(".")
     refused = ("not authorized", "authorization denied", "prohibited", "readonly")
     if any(word in text for word in refused):
@@ -88,7 +88,7 @@ def _table_names(tables: Iterable[Table]) -> str:
 
 
 def as_markdown(result: QueryResult) -> str:
-    """The first rows as a Markdown table, and how many there are."""
+    """The first rows as a Markdown table, with the number of rows."""
     if not result.rows:
         return f"No rows. Columns: {', '.join(result.columns)}."
     shown = list(result.rows[:MAX_SHOWN_ROWS])
@@ -102,9 +102,9 @@ def as_markdown(result: QueryResult) -> str:
 
 
 def as_csv(result: QueryResult) -> bytes:
-    """The result as CSV in UTF-8, marked as such where spreadsheet programs would read other letters.
+    """The result as CSV in UTF-8, with a byte order mark if it holds non-ASCII text, for spreadsheet programs.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay as they are.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)

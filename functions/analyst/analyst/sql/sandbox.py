@@ -1,4 +1,4 @@
-"""An SQLite connection that can only look: no writes, no files, no functions with side effects, no endless query."""
+"""A read-only SQLite connection: no writes, no files, no functions with side effects, a time limit for queries."""
 
 import sqlite3
 import time
@@ -36,7 +36,7 @@ SQLITE_LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-# For all of SQLite in this process, tables included: it is SQLite that has to give in, not the function.
+# For all of SQLite in this process, tables included, so that a query fails and not the whole function.
 MAX_MEMORY_BYTES = 256 * 1024**2
 OPCODES_PER_TIME_CHECK = 20_000
 COLUMN_AFFINITY: dict[Type, str] = {
@@ -49,7 +49,7 @@ COLUMN_AFFINITY: dict[Type, str] = {
 
 
 def open_sandbox(tables: Iterable[Table], seconds: float) -> sqlite3.Connection:
-    """The tables in memory; queries end with "interrupted" after `seconds` from now, loading not counted."""
+    """Loads the tables into memory. After `seconds`, not counting the load, queries fail with "interrupted"."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -57,7 +57,7 @@ def open_sandbox(tables: Iterable[Table], seconds: float) -> sqlite3.Connection:
         for table in tables:
             _load_table(connection, table)
         add_aggregates(connection)
-        # SQLite sets these up by declaring a table at first use, which the authorizer would refuse.
+        # SQLite declares a table when these are first used, which the authorizer would refuse.
         connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").fetchall()
         _restrict(connection, time.monotonic() + seconds)
     except BaseException:
@@ -76,11 +76,11 @@ def _load_table(connection: sqlite3.Connection, table: Table) -> None:
 
 
 def _restrict(connection: sqlite3.Connection, end: float) -> None:
-    """The order matters: once the authorizer is there, no PRAGMA passes."""
+    """Sets the limits. The authorizer comes last because it refuses every PRAGMA."""
     connection.execute("PRAGMA query_only = ON")
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_TRUSTED_SCHEMA, False)
-    # Without these a mistyped "column" in double quotes is taken for a text, and the answer is wrong.
+    # Without these, SQLite reads a mistyped "column" in double quotes as a text and returns a wrong result.
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DML, False)
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_DQS_DDL, False)
     for limit, value in SQLITE_LIMITS.items():

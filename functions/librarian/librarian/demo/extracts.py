@@ -1,4 +1,4 @@
-"""Sentences picked out of documents, each with where it is from: all that the demo model can say."""
+"""Extracts: sentences of documents with their citations, of which the demo model's answers consist."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,10 +9,10 @@ from librarian.text import flatten_lines, shorten
 
 CITATION_LINE = re.compile(r"^\[([^\]\n]+)\]$", re.MULTILINE)
 SENTENCE_BREAK = re.compile(r"(?<=[.!?])[\"\u201d)]?\s+(?=[\"\u201c(]?[A-Z0-9])")
-# What ends in a full stop and no sentence: an initial, a title, "No. 5".
+# A full stop that ends no sentence: an initial, a title, "No. 5".
 ABBREVIATION = re.compile(r"(?:\b[A-Z]|(?:^|\s)\d{1,2}|\b(?:No|Mr|Mrs|Ms|Dr|St|Sec|Art|vs|pp?))\.$")
 COLUMN_GAP = re.compile(r"\S {3}\S| \| ")
-# A short first line before a line that begins like a sentence.
+# A short first line before the start of a sentence.
 HEADING_LINE = re.compile(r"(?<=\n\n)([^\n]{3,60}[^\n.,;:?!])\n(?=[A-Z])(?![^\n]* {3})")
 FIGURE = re.compile(r"\d")
 AMOUNT_QUESTION = re.compile(
@@ -33,7 +33,7 @@ class Extract:
 
 
 def split_extracts(text: str) -> list[Extract]:
-    """The sentences and table rows of a text that has its citations in brackets, as `read` gives it."""
+    """The sentences and table rows of a text with citations in brackets, as `read` returns it."""
     heads = list(CITATION_LINE.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
     return [
@@ -44,7 +44,7 @@ def split_extracts(text: str) -> list[Extract]:
 
 
 def best_extracts(question: str, found: Sequence[Extract], most: int = 2) -> list[Extract]:
-    """Those that fit the question best; a second only where it is nearly as good."""
+    """The extracts that fit the question best; a second one only if its score is nearly as high."""
     different = list({one.text: one for one in found}.values())
     wants_figure = bool(AMOUNT_QUESTION.search(question))
     weights = bm25_scores(question, [one.text for one in different])
@@ -62,12 +62,12 @@ def best_extracts(question: str, found: Sequence[Extract], most: int = 2) -> lis
 
 
 def _sentence_weight(text: str) -> float:
-    """Headings say little, though they have the question's words."""
+    """Headings weigh less, because they have the question's words without an answer."""
     return 1.0 if text.endswith(SENTENCE_ENDS) or ", " in text else 0.4
 
 
 def leading_extracts(found: Sequence[Extract], most: int = 4) -> list[Extract]:
-    """The first sentences of each page, then those with figures, in the order of the text."""
+    """The first sentences of each page and those with amounts, in the order of the text."""
     prose = [
         one for one in found if one.text.endswith(SENTENCE_ENDS) and len(one.text.split()) >= MIN_SENTENCE_WORDS
     ] or list(found)
@@ -94,7 +94,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _format_row(line: str, head: str) -> str:
-    """A row with the names of its columns, where it is one of a table with a first row."""
+    """A table row as text, with the names of its columns if the table has a header."""
     cells, names = (re.split(r" {3,}| \| ", part.strip()) for part in (line, head))
     if not head or line == head or len(cells) != len(names):
         return ", ".join(cells).removeprefix("- ")

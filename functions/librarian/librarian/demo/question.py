@@ -1,4 +1,4 @@
-"""A question in words: what kind it is, as far as rules can tell."""
+"""Classifies a question by its words."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ITEM_NUMBER = re.compile(r"\bitem\s+(\d{1,3}(?:\.\d{1,3})*[a-z]?)\b", re.IGNOREC
 
 @dataclass(frozen=True)
 class Question:
-    """`text` is what is quoted, to be found; `item` the id of an item that is named."""
+    """A classified question. `text` is the quoted text to find, `item` the id of the item that it names."""
 
     kind: QuestionKind
     text: str = ""

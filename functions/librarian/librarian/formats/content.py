@@ -1,4 +1,4 @@
-"""What a reader makes of a file: its parts, and the marks where its items begin."""
+"""The content of a document file: its parts, and the headings where its items begin."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ UNIT_NAMES: dict[Unit, tuple[str, str]] = {"p.": ("page", "pages"), "§": ("sect
 
 
 class UnreadableFileError(Exception):
-    """A file that the librarian cannot read: why, and what to send instead."""
+    """A file cannot be read. The text has the cause and what to send instead."""
 
     def __init__(self, cause: str, remedy: str) -> None:
         super().__init__(f"{cause}. {remedy}")
@@ -18,7 +18,7 @@ class UnreadableFileError(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """A page, or a section of a document that has no pages. Numbers begin at 1."""
+    """A page, or a section of a document without pages. Numbers start at 1."""
 
     number: int
     text: str
@@ -26,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Heading:
-    """Where an item begins. `at_top` says that nothing of an earlier item stands above it in that part."""
+    """The start of an item. `at_top`: no text of an earlier item is above it in that part."""
 
     title: str
     level: int
@@ -36,7 +36,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Content:
-    """A file as it was read, whatever it is called. `confidence` in the marks is between 0 and 1."""
+    """The content of a file. `confidence` in the headings is between 0 and 1."""
 
     format: str
     unit: Unit
@@ -52,11 +52,11 @@ class Content:
 
     @property
     def extent_text(self) -> str:
-        """As "32 pages"."""
+        """The size as text: "32 pages"."""
         count = len(self.parts)
         return f"{count} {UNIT_NAMES[self.unit][count != 1]}"
 
 
 def format_range(unit: Unit, first: int, last: int) -> str:
-    """As "p. 3", "pp. 12-14" or "§ 2"."""
+    """The range as text: "p. 3", "pp. 12-14" or "§ 2"."""
     return f"{unit} {first}" if first == last else f"{UNIT_PLURALS[unit]} {first}–{last}"  # noqa: RUF001 - a range's dash

@@ -1,4 +1,4 @@
-"""A file to its content: finds out what the file is, whatever its name says."""
+"""Reads a document file. Its format is detected from its content."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from librarian.formats.text_encoding import decode_text
 from librarian.limits import MAX_FILE_BYTES
 
 SUPPORTED_FORMATS_HINT = "Send it as PDF, .docx, HTML, Markdown or plain text."
-# The first bytes of files that people take for documents, or attach by mistake.
+# The first bytes of file types that people attach by mistake.
 SIGNATURES = (
     (
         b"\xd0\xcf\x11\xe0",
@@ -32,7 +32,7 @@ SIGNATURES = (
 HTML_START = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown", ".mdown"})
-MAX_PDF_OFFSET = 1024  # bytes: some mail programs put lines before the file
+MAX_PDF_OFFSET = 1024  # bytes; some mail programs put lines before the file
 
 
 def check_size(size: int) -> None:
@@ -41,7 +41,7 @@ def check_size(size: int) -> None:
 
 
 def read_content(raw: bytes, suffix: str) -> Content:
-    """What is in a file. `suffix` only tells Markdown and HTML from plain text. Raises Unreadable."""
+    """Reads a file. `suffix` only tells Markdown and HTML from plain text. Raises UnreadableFileError."""
     check_size(len(raw))
     if not raw.strip():
         raise UnreadableFileError("it is empty", SUPPORTED_FORMATS_HINT)

@@ -1,6 +1,6 @@
-"""A Word document (.docx) to its headings, paragraphs, lists and tables.
+"""Reads Word documents (.docx): headings, paragraphs, lists and tables.
 
-Read with zipfile and defusedxml: python-docx and docx2python bring lxml, which weighs more than all else here together.
+Uses zipfile and defusedxml: python-docx and docx2python need lxml, which is larger than all other dependencies.
 Source of the element names: ECMA-376, part 1, WordprocessingML.
 """
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 BODY, STYLES = "word/document.xml", "word/styles.xml"
 HEADING_CONFIDENCE = 0.95
-TITLE_LEVEL = 1  # above all headings
+TITLE_LEVEL = 1  # above all heading levels
 HEADING_STYLE = re.compile(r"heading ([1-9])", re.IGNORECASE)
-# Text boxes are there twice, for older programs; what was deleted is not there for a reader.
+# Text boxes occur twice, for older programs; deleted text is invisible.
 SKIPPED_TAGS = ("{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", f"{W}del", f"{W}moveFrom")
 CHARACTER_TAGS = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
-# What zipfile raises over archives that are damaged or locked.
+# What zipfile raises for damaged or encrypted archives.
 ZIP_ERRORS = (BadZipFile, KeyError, NotImplementedError, OSError, RuntimeError, ValueError, ZlibError)
 BROKEN_DOCUMENT = UnreadableFileError("it is a broken Word document", "Open it in Word, save it anew and send that.")
 
@@ -40,7 +40,7 @@ def is_docx(raw: bytes) -> bool:
 
 
 def read_docx(raw: bytes) -> Content:
-    """Raises Unreadable for a file that is broken, unpacks to too much, or holds no text."""
+    """Reads the document. Raises UnreadableFileError if it is broken, too large when unpacked, or has no text."""
     try:
         with ZipFile(BytesIO(raw)) as archive:
             body = _read_part(archive, BODY)
@@ -56,7 +56,7 @@ def read_docx(raw: bytes) -> Content:
 
 
 def _read_part(archive: ZipFile, name: str) -> "Element":
-    """The root of a part. Declared sizes may lie, so no more than the limit is unpacked."""
+    """The root element of a part. Unpacks no more than the limit, because declared sizes can be wrong."""
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException
@@ -74,7 +74,7 @@ def _read_part(archive: ZipFile, name: str) -> "Element":
 
 
 def _style_levels(styles: "Element") -> dict[str, int]:
-    """Id of a style → level of its headings, inherited ones included."""
+    """Style id → heading level, inherited levels included."""
     own: dict[str, int] = {}
     parents: dict[str, str] = {}
     for style in styles.iter(f"{W}style"):
@@ -101,7 +101,7 @@ def _inherited_level(key: str, own: Mapping[str, int], parents: Mapping[str, str
 
 
 def _read_blocks(element: "Element", levels: Mapping[str, int]) -> Iterator[TextBlock]:
-    """Paragraphs and rows of tables, in their order; a table's cells stand on one line."""
+    """Paragraphs and table rows in their order. The cells of a row are on one line."""
     for child in element:
         if child.tag == f"{W}p":
             yield _read_paragraph(child, levels)
@@ -138,6 +138,6 @@ def _text_runs(element: "Element") -> Iterator[str]:
 
 
 def _attribute_value(element: "Element", path: str) -> str:
-    """The w:val of what the path leads to, "" where there is none."""
+    """The w:val attribute of the element at the path, "" if there is none."""
     found = element.find(f"{W}{path}")
     return found.get(f"{W}val", "") if found is not None else ""

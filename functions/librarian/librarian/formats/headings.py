@@ -1,4 +1,4 @@
-"""Lines that look like headings, where no file format says so."""
+"""Detects headings by the look of lines, for formats that do not mark them."""
 
 import re
 from collections import Counter
@@ -12,7 +12,8 @@ HEADING_WORD = r"(?:agenda\s+item|item|article|section|chapter|part|appendix|exh
 HEADING_NUMBER = r"\d{1,3}(?:\.\d{1,3})*(?:[A-Za-z](?![A-Za-z]))?"
 # "5. Budget", "5.2 Tables", "3) Minutes", "Item 5: Budget", "Item 5 Budget". Not "14 September" or "2027".
 NUMBERED_HEADING = re.compile(
-    rf"(?:{HEADING_WORD}\s+(?P<named>{HEADING_NUMBER}|[A-Z])(?:[.):]|\s*[-\u2013\u2014:])?|(?P<plain>{HEADING_NUMBER})(?:[.):]|\s+[-\u2013\u2014:])"
+    rf"(?:{HEADING_WORD}\s+(?P<named>{HEADING_NUMBER}|[A-Z])(?:[.):]|\s*[-\u2013\u2014:])?"
+    rf"|(?P<plain>{HEADING_NUMBER})(?:[.):]|\s+[-\u2013\u2014:])"
     rf"|(?P<deep>\d{{1,3}}(?:\.\d{{1,3}})+)|\u00a7\s*(?P<sign>{HEADING_NUMBER})[.:]?)(?:\s+(?=\S)|$)",
     re.IGNORECASE,
 )
@@ -23,23 +24,23 @@ SENTENCE_END = re.compile(r"[.,;:]$")
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a document. `size` is that of its letters in points, 0 where it is not known."""
+    """A line of a document. `size` is the font size in points, 0 if unknown."""
 
     text: str
     part: int
     size: float = 0.0
     bold: bool = False
-    first: bool = False  # nothing stands above it in its part
+    first: bool = False  # no line is above it in its part
 
 
 def title_number(title: str) -> str:
-    """The number that a title begins with, "" where it has none: "5.2" of "Item 5.2: Tables"."""
+    """The number at the start of a title, "" if there is none: "5.2" of "Item 5.2: Tables"."""
     found = NUMBERED_HEADING.match(title)
     return next((number for number in found.groups() if number), "") if found else ""
 
 
 def strip_number(title: str) -> str:
-    """What follows the number, the whole title where nothing does."""
+    """The title without its number, or the whole title if it is only a number."""
     found = NUMBERED_HEADING.match(title)
     return (title[found.end() :].strip() if found else "") or title
 
@@ -49,22 +50,22 @@ def number_depth(number: str) -> int:
 
 
 def looks_like_title(text: str) -> bool:
-    """Short, with letters in it, and neither the end of a sentence nor a line of a table of contents."""
+    """Whether a line is short, has letters, and is neither the end of a sentence nor a table-of-contents entry."""
     words = text.split()
     if not text or len(text) > MAX_TITLE_CHARS or len(words) > MAX_TITLE_WORDS or TABLE_OF_CONTENTS_LINE.search(text):
         return False
-    # A wide gap is the space between the columns of a table.
+    # A wide gap separates columns of a table.
     return any(char.isalpha() for char in text) and not SENTENCE_END.search(text.rstrip()) and "   " not in text.strip()
 
 
 def is_upper_case(text: str) -> bool:
-    """A line in capitals, of some length: not an abbreviation, and in a script that has capitals."""
+    """Whether a line is in capitals and too long for an abbreviation."""
     letters = [char for char in text if char.isalpha()]
     return len(letters) >= 6 and all(char.isupper() for char in letters)
 
 
 def headings_by_size(lines: Sequence[Line]) -> list[tuple[Line, int]]:
-    """Lines in larger letters than the body's, with their level: the larger, the higher."""
+    """Lines in a larger font than the body, with their level. Larger fonts have higher levels."""
     weights: Counter[float] = Counter()
     for line in lines:
         weights[_round_points(line.size)] += len(line.text)
@@ -76,7 +77,7 @@ def headings_by_size(lines: Sequence[Line]) -> list[tuple[Line, int]]:
 
 
 def headings_by_wording(lines: Sequence[Line]) -> list[tuple[Line, int]]:
-    """Numbered lines and lines in capitals. What an agenda lists and a later page takes up again counts there."""
+    """Numbered lines and lines in capitals. A line that occurs in an agenda and again later counts where it is last."""
     kept = _drop_page_headers([line for line in lines if _reads_like_heading(line)], lines)
     last = {_line_key(line.text): place for place, line in enumerate(kept)}
     chosen = [line for place, line in enumerate(kept) if last[_line_key(line.text)] == place]
@@ -92,7 +93,7 @@ def _reads_like_heading(line: Line) -> bool:
 
 
 def _drop_page_headers(found: Iterable[Line], lines: Sequence[Line]) -> list[Line]:
-    """A line that stands on many pages is their header or footer."""
+    """Drops lines that occur on many pages: headers and footers."""
     parts = len({line.part for line in lines})
     places: dict[str, set[int]] = {}
     for line in lines:
@@ -106,5 +107,5 @@ def _round_points(size: float) -> float:
 
 
 def _line_key(text: str) -> str:
-    """Without the digits of page numbers; a heading's own number stays."""
+    """The line in lower case without a page number at its end."""
     return re.sub(r"\W*\d+\W*$", "", flatten_lines(text)).casefold()

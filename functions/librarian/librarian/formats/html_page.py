@@ -1,4 +1,4 @@
-"""A web page to its headings and paragraphs. What only a browser reads is left out."""
+"""Reads web pages: headings and paragraphs, without scripts, styles and other hidden elements."""
 
 import re
 from html.parser import HTMLParser
@@ -16,11 +16,11 @@ address article aside blockquote body caption center dd details dialog div dl dt
 footer form header hgroup hr html legend li main menu nav ol p pre section summary table tbody tfoot thead tr ul"""
 BLOCK_TAGS = frozenset(BLOCK_TAG_NAMES.split())
 CELL_TAGS = frozenset({"td", "th"})
-CELL_SEPARATOR = "\x1f"  # parts cells until their row is whole
+CELL_SEPARATOR = "\x1f"  # separates cells until their row is complete
 
 
 def read_html(text: str) -> Content:
-    """Raises Unreadable for a page without text."""
+    """Reads the page. Raises UnreadableFileError if it has no text."""
     page = _BlockParser()
     page.feed(text)
     page.close()
@@ -29,7 +29,7 @@ def read_html(text: str) -> Content:
 
 
 class _BlockParser(HTMLParser):
-    """Collects blocks. A tag that is never closed does no harm: only hidden ones are counted."""
+    """Collects blocks. Unclosed tags do no harm, because only hidden ones are counted."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -41,7 +41,7 @@ class _BlockParser(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
-            self._hidden.clear()  # a head need not be closed
+            self._hidden.clear()  # HTML allows an unclosed head
         if tag in HIDDEN_TAGS:
             self._hidden.append(tag)
         elif tag in HEADING_LEVELS:

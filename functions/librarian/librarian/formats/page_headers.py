@@ -1,18 +1,18 @@
-"""Running heads and feet: lines that stand at the edge of most pages and say nothing of the one that they are on."""
+"""Removes page headers and footers: lines at the edge of most pages."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 MIN_PAGES = 4
-MIN_PAGE_SHARE = 0.5  # of the pages that have text
-MAX_EDGE_LINES = 3  # lines at an edge
+MIN_PAGE_SHARE = 0.5  # of pages with text
+MAX_EDGE_LINES = 3  # at each edge
 PAGE_COUNTER = re.compile(r"\b(?:page|p|pg|pp|sheet|seite|pagina|página)\b", re.IGNORECASE)
 NUMBER = re.compile(r"\d{1,5}")
 
 
 def strip_page_headers(pages: Sequence[str]) -> list[str]:
-    """The pages without them; the first page that has one keeps it, since a date or a name may stand nowhere else."""
+    """The pages without headers and footers. The first page keeps them: they may hold the only date or name."""
     texts = list(pages)
     fewest = max(MIN_PAGES, MIN_PAGE_SHARE * sum(map(bool, texts)))
     for edge in (0, -1):
@@ -27,7 +27,7 @@ def strip_page_headers(pages: Sequence[str]) -> list[str]:
 
 
 def _pages_with_common_line(texts: Sequence[str], edge: int, fewest: float) -> list[int]:
-    """The pages that have the line at that edge which most have; none where these are too few."""
+    """The pages that have the most common line at that edge, [] if they are too few."""
     keys = [set(_line_keys(text.split("\n")[edge], place)) if text else set() for place, text in enumerate(texts)]
     counts = Counter(key for found in keys for key in found)
     key, count = counts.most_common(1)[0] if counts else ("", 0)
@@ -35,9 +35,9 @@ def _pages_with_common_line(texts: Sequence[str], edge: int, fewest: float) -> l
 
 
 def _line_keys(line: str, place: int) -> Iterator[str]:
-    """The line, and one that counts pages with its first or its last number as one that goes with them.
+    """Keys under which a line is counted: the line itself, and a page counter with its number made relative.
 
-    "Article 3" at the head of a third page counts articles, and a total at the foot of each page differs as it likes.
+    "Article 3" at the top of a third page is no page counter, nor is a total at the bottom of each page.
     """
     yield line
     if not PAGE_COUNTER.search(line) and any(char.isalpha() for char in line):

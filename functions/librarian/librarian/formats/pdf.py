@@ -1,4 +1,4 @@
-"""A PDF to its pages of text and its items."""
+"""Reads PDF files: text pages and headings."""
 
 import logging
 import re
@@ -23,13 +23,13 @@ SCANNED_PDF = UnreadableFileError(
     "Run text recognition (OCR) over it and send the result.",
 )
 LOCKED_PDF = UnreadableFileError("it is locked with a password", "Send a copy without one.")
-# Rows of a table are laid out with empty lines between them where they are set apart.
+# Table rows that are set apart come with empty lines between them.
 SPACED_ROWS = re.compile(r"^(.*\S {3}\S.*)\n\n(?=.*\S {3}\S)", re.MULTILINE)
 RESAVE_HINT = "Open it in a viewer, save it anew and send that."
 
 
 def pypdf_errors() -> tuple[type[Exception], ...]:
-    """What pypdf raises over files that are not as they should be: its own errors, and those of its dictionaries."""
+    """The exceptions that pypdf raises for malformed files: its own, and those of its data structures."""
     from pypdf.errors import PyPdfError
 
     plain = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, OSError)
@@ -37,8 +37,8 @@ def pypdf_errors() -> tuple[type[Exception], ...]:
 
 
 def read_pdf(raw: bytes) -> Content:
-    """Raises Unreadable for a file that is broken, locked, too long, or without any text."""
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every flaw that it reads over
+    """Reads the file. Raises UnreadableFileError if it is broken, encrypted, too long or has no text."""
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs every defect that it tolerates
     reader = _open_reader(raw)
     texts = strip_page_headers([_page_text(page) for page in reader.pages])
     blank = [number for number, text in enumerate(texts, 1) if len(text) < MIN_PAGE_CHARS]
@@ -57,7 +57,7 @@ def _open_reader(raw: bytes) -> "PdfReader":
 
     try:
         reader = PdfReader(BytesIO(raw))
-        # Many are locked against changes only, and open with an empty password.
+        # Many are protected against changes only and open with an empty password.
         if reader.is_encrypted and not reader.decrypt(""):
             raise LOCKED_PDF
         count = len(reader.pages)
@@ -77,7 +77,7 @@ def _open_reader(raw: bytes) -> "PdfReader":
 
 
 def _page_text(page: "PageObject") -> str:
-    """Laid out as on the page, so that columns stay apart; text that is turned on its side comes in plain order."""
+    """The text in page layout, so that columns stay separate; rotated text in plain order."""
     try:
         laid_out = SPACED_ROWS.sub(r"\1\n", tidy_text(page.extract_text(extraction_mode="layout")))
     except pypdf_errors():
@@ -107,7 +107,7 @@ def _with_headings(reader: "PdfReader", parts: tuple[Part, ...], notes: tuple[st
 
 
 def _format_page_runs(numbers: Sequence[int]) -> str:
-    """As "pp. 2-4, p. 9"."""
+    """Page numbers as text: "pp. 2-4, p. 9"."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and runs[-1][1] == number - 1:

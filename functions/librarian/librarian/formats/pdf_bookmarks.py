@@ -1,4 +1,4 @@
-"""The bookmarks of a PDF as marks."""
+"""Reads the bookmarks of a PDF as headings."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,11 @@ from librarian.text import clean_text, flatten_lines, shorten
 if TYPE_CHECKING:
     from pypdf import PdfReader
 
-PAGE_TOP_SHARE = 0.82  # of a page's height: a bookmark above it opens its page
+PAGE_TOP_SHARE = 0.82  # of the page's height; a bookmark above it is at the top of its page
 
 
 def read_bookmarks(reader: "PdfReader") -> list[Heading]:
-    """In the order of pages; those that lead nowhere are left out. Raises what pypdf does over a broken outline."""
+    """The bookmarks in page order, without those that lead nowhere. Raises pypdf's errors for a broken outline."""
     marks = [mark for mark, _ in zip(_walk_outline(reader, reader.outline, 1), range(MAX_HEADINGS), strict=False)]
     return sorted(marks, key=lambda mark: mark.part)
 
@@ -32,7 +32,7 @@ def _walk_outline(reader: "PdfReader", entries: list[Any], level: int) -> Iterat
 
 
 def _points_to_page_top(reader: "PdfReader", page: int, top: object) -> bool:
-    """Whether the bookmark points to the top of its page. One that names no height points to the page."""
+    """Whether the bookmark points to the top of its page. Without a height it points to the whole page."""
     if not isinstance(top, int | float):
         return True
     box = reader.pages[page].mediabox

@@ -1,4 +1,4 @@
-"""The headings of a PDF without bookmarks, by the size of their letters or by their wording."""
+"""Finds headings in a PDF without bookmarks, by font size or by wording."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ MIN_HEADINGS = 2
 
 
 def find_headings(reader: "PdfReader") -> tuple[list[Heading], float]:
-    """The marks and the confidence in them; none where too few lines look like headings."""
+    """The headings and the confidence in them, none if too few lines look like headings."""
     lines = [line for number, page in enumerate(reader.pages, 1) for line in _page_lines(page, number)]
     for find, confidence in ((headings_by_size, SIZE_CONFIDENCE), (headings_by_wording, WORDING_CONFIDENCE)):
         found = find(lines)
@@ -29,7 +29,7 @@ def find_headings(reader: "PdfReader") -> tuple[list[Heading], float]:
 
 
 def _page_lines(page: "PageObject", number: int) -> list[Line]:
-    """The lines of a page with the size of their largest letters."""
+    """The lines of a page with their largest font size."""
     pieces: list[tuple[str, float]] = []
 
     def see(text: str, shift: Any, matrix: Any, font: Any, size: Any) -> None:

@@ -1,4 +1,4 @@
-"""Plain text and Markdown: pages where form feeds part them, else sections."""
+"""Reads plain text and Markdown: as pages if form feeds separate them, else as sections."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,11 @@ from librarian.formats.sections import NO_TEXT, TextBlock, make_sections
 from librarian.text import clean_text, tidy_text
 
 PAGE_BREAK = "\f"
-HEADING_CONFIDENCE = 0.95  # of headings that the format itself marks
+HEADING_CONFIDENCE = 0.95  # in headings that the format marks
 
 
 def read_text(text: str) -> Content:
-    """Raises Unreadable for a text of blanks."""
+    """Reads plain text. Raises UnreadableFileError for blank text."""
     if PAGE_BREAK in text.strip():
         return _read_pages(text)
     paragraphs = clean_text(text).split("\n\n")
@@ -20,7 +20,7 @@ def read_text(text: str) -> Content:
 
 
 def read_markdown(text: str) -> Content:
-    """The sections keep their Markdown. Raises Unreadable for a text of blanks."""
+    """Reads Markdown, which the sections keep. Raises UnreadableFileError for blank text."""
     return make_sections("Markdown", _markdown_blocks(clean_text(text)), HEADING_CONFIDENCE)
 
 
@@ -42,7 +42,7 @@ def _read_pages(text: str) -> Content:
 
 
 def _markdown_blocks(text: str) -> Iterator[TextBlock]:
-    """Headings are found by a parser, since a # in a block of code begins none; the text between stays as it is."""
+    """Blocks between headings. A parser finds the headings, because a # in a code block is none."""
     from markdown_it import MarkdownIt
 
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""A document without pages as sections: each heading begins one."""
+"""Splits documents without pages into sections: each heading starts one."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,16 +13,16 @@ NO_TEXT = UnreadableFileError("there is no text in it", "Send a document with te
 
 @dataclass(frozen=True)
 class TextBlock:
-    """A paragraph, a row, a line of a list; a heading where `level` is not 0."""
+    """A paragraph, table row or list line, or a heading if `level` is not 0."""
 
     text: str
     level: int = 0
 
 
 def make_sections(format_: str, blocks: Iterable[TextBlock], confidence: float) -> Content:
-    """Sections by the headings that the format names, else by lines that look like them, else by length.
+    """Splits by the format's headings, else by lines that look like headings, else by length.
 
-    `confidence` is that in the format's own headings. Raises Unreadable where no text is in it.
+    `confidence` applies to the format's headings. Raises UnreadableFileError if there is no text.
     """
     tidied = [replace(block, text=tidy_text(block.text)) for block in blocks]
     filled = [block for block in tidied if block.text]
@@ -38,7 +38,7 @@ def make_sections(format_: str, blocks: Iterable[TextBlock], confidence: float) 
 
 
 def _mark_headings(blocks: Sequence[TextBlock]) -> list[TextBlock]:
-    """With the lines that read like headings as headings."""
+    """Turns lines that look like headings into headings."""
     lines = [Line(line, 1) for block in blocks for line in block.text.split("\n")]
     levels = {id(line): level for line, level in headings_by_wording(lines)}
     if len(levels) < 2:
@@ -79,7 +79,7 @@ def _split_by_length(blocks: Sequence[TextBlock]) -> Iterable[Part]:
 
 
 def _break_position(text: str) -> int:
-    """The end of the last paragraph, line or word that fits."""
+    """Where to cut: the end of the last paragraph, line or word that fits."""
     window = text[:MAX_SECTION_CHARS]
     return next(
         (place for sign in ("\n\n", "\n", " ") if (place := window.rfind(sign)) > MAX_SECTION_CHARS // 2),
@@ -88,7 +88,7 @@ def _break_position(text: str) -> int:
 
 
 def _join_blocks(blocks: Iterable[TextBlock]) -> str:
-    """Rows of a table and lines of a list stay together."""
+    """Joins blocks by empty lines, but table rows and list lines by line ends."""
     made = ""
     before = False
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Bytes of a text file to text, whatever program wrote them."""
+"""Decodes text files of unknown encoding."""
 
 import codecs
 import re
@@ -12,14 +12,14 @@ BOMS = (
 )
 DECLARED_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([a-z0-9_:-]{2,40})""", re.IGNORECASE)
 SAMPLE_BYTES = 200_000
-# Western text read as cp1252 has no such signs within words; that of other code pages has.
+# Text of other code pages that is decoded as cp1252 has such signs within words.
 SUSPICIOUS_IN_WORD = re.compile(r"[^\W\d_][¹³¿¶±¼¾¥£¢¦¤][^\W\d_]|[a-z][ŽŠŸ]")
 CODE_PAGES = ["cp1250", "cp1251", "cp1253", "cp1255", "cp1256", "mac_roman", "koi8_r", "iso8859_2"]
 CODE_PAGES += ["shift_jis", "gb18030", "big5", "euc_jp", "euc_kr"]
 
 
 def decode_text(raw: bytes, *, html: bool = False) -> str | None:
-    """The text, None for bytes that are no text. With `html`, a page may name its own encoding."""
+    """The text, None for bytes that are no text. With `html`, the charset that the page declares is tried."""
     for bom, encoding in BOMS:
         if raw.startswith(bom):
             return _try_decode(raw, encoding)
@@ -37,7 +37,7 @@ def _try_decode(raw: bytes, encoding: str) -> str | None:
 
 
 def _decode_utf16(raw: bytes) -> str | None:
-    """UTF-16 without its mark: nearly every other byte is zero, always on the same side."""
+    """Decodes UTF-16 without byte order mark: nearly every second byte is zero, always the same one of the pair."""
     sample = raw[: SAMPLE_BYTES // 2 * 2]
     high, low, half = sample[1::2].count(0), sample[0::2].count(0), len(sample) // 2
     if high > 0.6 * half and not low:
@@ -46,7 +46,7 @@ def _decode_utf16(raw: bytes) -> str | None:
 
 
 def _decode_code_page(raw: bytes) -> str | None:
-    """One of the 8-bit code pages: cp1252 where that gives plausible western text, else the likeliest."""
+    """Decodes an 8-bit code page: cp1252 if that gives plausible western text, else the most likely one."""
     western = _try_decode(raw, "cp1252")
     if western and _is_plausible(western[:SAMPLE_BYTES]):
         return western
