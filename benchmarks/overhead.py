@@ -17,12 +17,11 @@ from moto.core.botocore_stubber import BotocoreStubber
 
 from agentfn import Agent, Deadline, tool
 from agentfn.files import Bucket, TaskWorkspace
-from agentfn.loop import AgentLoop, LoopLimits
+from agentfn.loop import AgentLoop, LoopEnvironment, LoopLimits
 from agentfn.models import ModelRequest, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls
 from agentfn.testing.scripted_model import ScriptedModel
-from agentfn.tools.execution import ConcurrencyLimiter
 
 
 @tool(idempotent=True)
@@ -52,12 +51,8 @@ def alone(steps: int) -> float:
         loop = AgentLoop(
             model=model_of(steps),
             tools=AGENT.registry,
-            system_prompt="",
-            workspace=files,
-            deadline=Deadline.after(600),
-            limiter=ConcurrencyLimiter(16),
-            task_id="bench",
             limits=LoopLimits(max_steps=steps + 1, max_repeats=100),
+            environment=LoopEnvironment("bench", files, Deadline.after(600)),
         )
         started = time.perf_counter()
         result = asyncio.run(loop.run([Turn("user", "Go!")]))

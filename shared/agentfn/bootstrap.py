@@ -22,7 +22,7 @@ from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
 from agentfn.runs.work_queue import DeadLetterQueue, WorkQueue
 from agentfn.settings import Settings
-from agentfn.store import DynamoTaskStore, Table
+from agentfn.store import Table, TaskStore
 from agentfn.store.payload_codec import PayloadCodec
 from agentfn.telemetry import logger
 from agentfn.tools import ToolRegistry
@@ -51,7 +51,7 @@ def create_runner(agent: Agent, settings: Settings, executor: ExecutorEngine | N
     table = Table(lambda: aws_client("dynamodb"), settings.storage.table)
     queue = WorkQueue(lambda: aws_client("sqs"), settings.queue.url)
     days = settings.storage.task_days
-    tasks = DynamoTaskStore(table, PayloadCodec(bucket), agent.name, days, enqueue_push=queue.enqueue_push)
+    tasks = TaskStore(table, PayloadCodec(bucket), agent.name, days, enqueue_push=queue.enqueue_push)
     limits, limiter = loop_limits(settings), ConcurrencyLimiter(settings.tools.max_per_process)
     engine = executor or create_loop_engine(agent, settings, limits, limiter)
     return Runner(agent, settings, tasks, bucket, queue, engine, limits, limiter)

@@ -34,6 +34,7 @@ from agentfn.files import Fetcher
 from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.work_queue import Continuation, PushJob, parse_message
 from agentfn.settings import Settings
+from agentfn.store.push_store import PushStore
 from agentfn.telemetry import logger
 from agentfn.warm_up import prepare_environment
 
@@ -73,7 +74,7 @@ class LambdaHandler:
         self._settings = settings
         self._runner = create_runner(agent, settings, executor)
         self._sweep = create_sweep(self._runner)
-        pushes, poster = self._runner.tasks.push_store, Fetcher.from_settings(settings)
+        pushes, poster = PushStore(self._runner.tasks), Fetcher.from_settings(settings)
         door, ring = create_authenticator(agent, settings), create_signing_keys(settings)
         cards = CardEndpoint(agent, door.scheme, settings, ring)
         notary = WebhookSigner(ring) if ring and settings.push.signed else None

@@ -18,7 +18,7 @@ from agentfn.a2a import send_message
 from agentfn.lambda_handler import serve
 from agentfn.runs import runner, sweep, work_queue
 from agentfn.settings import Settings
-from agentfn.store import DynamoTaskStore, TaskRecord
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.testing import LocalLambdaContext
 from chaos.event_log import EventLog
 from chaos.fault_injection import FaultInjector
@@ -58,9 +58,7 @@ def run_environment(number: int, skew: float, address: str, event_log_path: Path
             parent.send((what, answer, struck))
 
     points = FaultInjector(tell)
-    vars(bootstrap).update(
-        DynamoTaskStore=partial(DynamoTaskStore, clock=lambda: time.time() + skew), Runner=TracingRunner
-    )
+    vars(bootstrap).update(TaskStore=partial(TaskStore, clock=lambda: time.time() + skew), Runner=TracingRunner)
     doors = serve(make_agent(EventLog(event_log_path), points), Settings.load(os.environ))
     for service in SERVICES:
         points.attach(bootstrap.aws_client(service))

@@ -22,10 +22,7 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of `file` that takes a mechanism out: `old`, found once, becomes `new`.
-
-    `test` selects the tests that must fail.
-    """
+    """A change of `file` that takes a mechanism out: `old`, found once, becomes `new`. `test` selects the tests that must fail."""
 
     mechanism: str
     file: str
@@ -95,9 +92,9 @@ MUTATIONS = (
     ),
     Mutation(
         "message-id record",
-        "store/transactions.py",
-        "*(put_message(record, message, now) for message in messages),",
-        "",
+        "store/task_store.py",
+        "return [put_message(head, record.message_id, record.digest, self.clock()) for record in messages]",
+        "return []",
         DYING,
         "test_a_send_that_died_can_be_sent_again_and_is_one_task",
     ),
@@ -111,7 +108,7 @@ MUTATIONS = (
     ),
     Mutation(
         "terminal guard",
-        "store/dynamo_task_store.py",
+        "store/task_store.py",
         "if record.is_terminal:",
         "if False:",
         "tests/durability/test_fencing.py",
@@ -144,7 +141,7 @@ MUTATIONS = (
     Mutation(
         "runs that get nowhere are counted",
         "runs/runner.py",
-        "if record.idle_runs > self.settings.run.max_idle_runs:",
+        "if record.idle > self.settings.run.max_idle_runs:",
         "if False:",
         DYING,
         "test_a_task_whose_every_run_dies_ends_failed_and_says_why and queue",

@@ -11,7 +11,6 @@ from agentfn.bootstrap import aws_client
 from agentfn.models import ModelRequest, ToolCall, Turn
 from agentfn.store import TaskRecord
 from agentfn.store.payload_codec import PayloadCodec
-from agentfn.store.table import serialize_item
 from agentfn.store.transactions import put_turns
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import auth_headers
@@ -43,8 +42,7 @@ def write_transcript(stage: Stage, task_id: str, turns: list[Turn]) -> None:
     """As the store would have written it in many saves, in the time that a test has."""
     payloads = PayloadCodec(stage.handler._runner.bucket)
     head = TaskRecord(AGENT.name, "alice", Task(id=task_id), expires=2**40)
-    items = [serialize_item(action["Put"]["Item"]) for action in put_turns(head, turns, 1, payloads)]
-    puts = [{"PutRequest": {"Item": item}} for item in items]
+    puts = [{"PutRequest": {"Item": action["Put"]["Item"]}} for action in put_turns(head, turns, 1, payloads)]
     for start in range(0, len(puts), 25):
         aws_client("dynamodb").batch_write_item(RequestItems={stage.resources.table: puts[start : start + 25]})
     aws_client("dynamodb").update_item(

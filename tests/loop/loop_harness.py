@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentfn import Context, Deadline, File, FileInfo, Output, ToolError, tool
-from agentfn.loop import AgentLoop, LoopEvent, LoopFinished, LoopLimits, LoopResult
-from agentfn.loop.model_retry import RetryPolicy
+from agentfn import Context, Deadline, File, Output, ToolError, tool
+from agentfn.loop import AgentLoop, LoopEnvironment, LoopEvent, LoopFinished, LoopLimits, LoopOptions, LoopResult
+from agentfn.loop.loop_limits import RetryPolicy
 from agentfn.models import Model, ModelRequest, Turn
 from agentfn.models.openai_format import chat_messages
 from agentfn.tools import FileLink, FileRecord, ToolRegistry
@@ -32,19 +32,19 @@ class MemoryWorkspace:
         return tuple(record for record, _ in self.records.values())
 
     @property
-    def produced(self) -> tuple[FileInfo, ...]:
+    def produced(self) -> tuple[FileRecord, ...]:
         return tuple(record for record, _ in self.records.values() if record.origin == "produced")
 
     def local_path(self, name: str) -> Path:
         raise ToolError(f"there is no file {name!r}")
 
-    def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
         origin = "hidden" if hidden else "produced"
         record = FileRecord(file.name, file.content_type, file.size, origin, f"key/{file.name}")  # type: ignore[arg-type]
         self.records[file.name] = (record, file.read())
         return record
 
-    def add_link(self, link: FileLink) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileRecord:
         record = FileRecord(link.name, link.media_type, 0, "produced", url=link.url)
         self.records[link.name] = (record, b"")
         return record
@@ -135,13 +135,14 @@ class LoopHarness:
             model=model,
             tools=rest.pop("tools", self.tracing_tools.tools),
             system_prompt="Be brief.",
-            workspace=self.workspace,
-            deadline=rest.pop("deadline", None) or Deadline.after(seconds),
-            limiter=rest.pop("slots", None) or ConcurrencyLimiter(16),
-            task_id="task",
             limits=limits,
-            can_suspend=rest.pop("suspends", True),
-            **rest,
+            environment=LoopEnvironment(
+                workspace=self.workspace,
+                deadline=rest.pop("deadline", None) or Deadline.after(seconds),
+                limiter=rest.pop("limiter", None) or ConcurrencyLimiter(16),
+                can_suspend=rest.pop("can_suspend", True),
+            ),
+            options=LoopOptions(**rest),
         )
 
     def events_of(self, model: Model, *turns: Turn, interrupted: bool = False, **rest: Any) -> list[LoopEvent]:
@@ -151,7 +152,7 @@ class LoopHarness:
 
         events = asyncio.run(collect())
         check_events(events)
-        for prompt in getattr(model, "prompts", ()):
+        for prompt in getattr(model, "requests", ()):
             check_request(prompt)
         return events
 

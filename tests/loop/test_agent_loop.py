@@ -26,7 +26,7 @@ from loop.loop_harness import HELLO, check_transcript, tool_results
 
 def test_events_come_in_order_and_their_turns_make_up_the_transcript(player: Any) -> None:
     model = ScriptedModel((calls("look", at="x"), calls("draw")), "Done.")
-    events = player.play(model)
+    events = player.events_of(model)
     kinds = [event.kind for event in events if event.kind != "progress"]
     assert kinds[:4] == ["step_started", "model_turn", "tool_called", "tool_called"]
     assert set(kinds[4:-3]) == {"tools_finished"}
@@ -38,7 +38,7 @@ def test_events_come_in_order_and_their_turns_make_up_the_transcript(player: Any
 
 
 def test_what_must_be_saved_at_once_says_so(player: Any) -> None:
-    events = player.play(ScriptedModel(calls("report_progress", text="x"), calls("look"), "Done."))
+    events = player.events_of(ScriptedModel(calls("report_progress", text="x"), calls("look"), "Done."))
     urgent = [(event.kind, event.step) for event in events if event.urgent]
     assert urgent == [("model_turn", 2), ("tools_finished", 2)]
     assert all(isinstance(event, ModelTurn | ToolsFinished) for event in events if event.turns)
@@ -47,19 +47,21 @@ def test_what_must_be_saved_at_once_says_so(player: Any) -> None:
 
 def test_a_turn_is_told_before_its_tools_start(player: Any, shop: Any) -> None:
     async def first_turn() -> list[str]:
-        playing = player.loop(ScriptedModel(calls("book", seat=1), "Done.")).play((HELLO,))
+        playing = player.make_loop(ScriptedModel(calls("book", seat=1), "Done.")).run_stream((HELLO,))
         async for event in playing:
             if isinstance(event, ModelTurn):
                 await asyncio.sleep(0.05)
                 await playing.aclose()
-        return list(shop.done)
+        return list(shop.effects)
 
     assert asyncio.run(first_turn()) == []
 
 
 def test_who_stops_listening_leaves_nothing_running(player: Any, shop: Any) -> None:
     async def stop_at(kind: type) -> int:
-        playing = player.loop(ScriptedModel((calls("nap", seconds=5), calls("nap", seconds=6)), "Done.")).play((HELLO,))
+        playing = player.make_loop(
+            ScriptedModel((calls("nap", seconds=5), calls("nap", seconds=6)), "Done.")
+        ).run_stream((HELLO,))
         async for event in playing:
             if isinstance(event, kind):
                 await asyncio.sleep(0.05)
@@ -69,7 +71,7 @@ def test_who_stops_listening_leaves_nothing_running(player: Any, shop: Any) -> N
 
     for kind in (StepStarted, ModelTurn, ToolCallStarted):
         assert asyncio.run(stop_at(kind)) == 0
-    assert shop.done == []
+    assert shop.effects == []
 
 
 def test_a_result_says_how_it_came_about(player: Any) -> None:
@@ -80,18 +82,23 @@ def test_a_result_says_how_it_came_about(player: Any) -> None:
     )
     result = player.run(model)
     assert (result.status, str(result), result.finish_reason, result.total_steps) == ("completed", "Done.", "answer", 2)
-    assert (result.usage.prompt, result.usage.completion, result.usage.cached, result.usage.uncached) == (
+    assert (
+        result.usage.prompt_tokens,
+        result.usage.completion_tokens,
+        result.usage.cached_tokens,
+        result.usage.uncached_tokens,
+    ) == (
         300,
         30,
         40,
         260,
     )
-    assert (result.usage.total, result.usage.cost) == (330, 0.5)
+    assert (result.usage.total_tokens, result.usage.cost) == (330, 0.5)
     first, second = result.steps
     assert (first.index, first.text, second.text, second.calls) == (1, "Let me see.", "Done.", ())
     look, book = first.calls
-    assert (look.name, look.arguments, look.result, look.error) == ("look", '{"at": "x"}', "saw x", False)
-    assert (book.error, json.loads(book.result)["error_type"]) == (True, "invalid_arguments")
+    assert (look.name, look.arguments, look.result, look.is_error) == ("look", '{"at": "x"}', "saw x", False)
+    assert (book.is_error, json.loads(book.result)["error_type"]) == (True, "invalid_arguments")
     assert look.seconds is not None
     assert result.seconds > 0
 
@@ -113,7 +120,7 @@ def test_files_and_links_are_produced_and_told_to_the_model(player: Any, desk: A
     drawn, linked = tool_results(result)
     assert drawn == "drawn\nProduced files:\n- a.svg (image/svg+xml, 6 bytes)"
     assert linked == f"{given}\nProduced files:\n- q1.pdf (application/pdf, at {url})"
-    assert desk.kept["q1.pdf"][0].url == url
+    assert desk.records["q1.pdf"][0].url == url
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"])
@@ -122,10 +129,10 @@ def test_a_result_is_never_empty(player: Any, text: str) -> None:
 
 
 def test_a_long_result_is_cut_and_kept_whole(player: Any, desk: Any) -> None:
-    result = player.run(ScriptedModel(calls("give", text="é" * 1000), "Done."), limits={"output_chars": 100})
+    result = player.run(ScriptedModel(calls("give", text="é" * 1000), "Done."), limits={"max_output_chars": 100})
     [text] = tool_results(result)
     assert text.startswith("é" * 100 + "\n… (900 of 1,000 characters are missing; the whole is in output-")
-    [(record, content)] = desk.kept.values()
+    [(record, content)] = desk.records.values()
     assert (record.origin, content.decode()) == ("hidden", "é" * 1000)
     assert result.files == ()
 
@@ -164,18 +171,18 @@ def test_ids_that_a_model_gives_twice_are_told_apart(player: Any, shop: Any) -> 
 
 def test_a_tool_call_is_forced_on_the_first_step_of_a_fresh_talk_and_never_else(player: Any) -> None:
     model = ScriptedModel(calls("look"), "Done.")
-    player.play(model, force_first_tool=True)
+    player.events_of(model, force_first_tool=True)
     assert [prompt.tool_choice for prompt in model.requests] == ["required", "auto"]
     remembered = (HELLO, Turn("assistant", "Hello."), Turn("user", "again"))
     model = ScriptedModel("Done.")
-    player.play(model, *remembered, force_first_tool=True)
+    player.events_of(model, *remembered, force_first_tool=True)
     assert model.requests[0].tool_choice == "required"
     talk = (HELLO, Turn("assistant", "Hello.", usage=Usage(1, 1)), Turn("user", "again"))
     model = ScriptedModel("Done.")
-    player.play(model, *talk, force_first_tool=True)
+    player.events_of(model, *talk, force_first_tool=True)
     assert model.requests[0].tool_choice == "auto"
     model = ScriptedModel("Done.")
-    player.play(model)
+    player.events_of(model)
     assert model.requests[0].tool_choice == "auto"
 
 
@@ -193,7 +200,7 @@ def test_an_empty_answer_is_asked_for_again_and_remarked_on(player: Any) -> None
         ModelResponse(""),
         "Never said.",
     )
-    events = player.play(model)
+    events = player.events_of(model)
     assert ["Your reply was empty" in event.text for event in events if isinstance(event, Notice)] == [True] * 2
     assert model.requests[1].turns[-1].text.startswith("Your reply was empty")
     final = events[-1]
@@ -205,4 +212,4 @@ def test_an_empty_answer_is_asked_for_again_and_remarked_on(player: Any) -> None
 def test_steps_and_usage_count_from_the_users_last_word(player: Any) -> None:
     before = (HELLO, Turn("assistant", "Hello.", usage=Usage(5, 5)), Turn("user", "again"))
     result = player.run(ScriptedModel(ModelResponse("Done.", usage=Usage(1, 1))), *before)
-    assert (result.total_steps, result.usage.total, len(result.transcript)) == (1, 2, 4)
+    assert (result.total_steps, result.usage.total_tokens, len(result.transcript)) == (1, 2, 4)

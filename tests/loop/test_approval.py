@@ -138,9 +138,9 @@ def test_a_run_that_died_before_the_user_was_asked_asks_him(player: Any, till: T
 
 def test_approval_works_for_actions_too(player: Any, till: Till) -> None:
     act = json.dumps({"tool": "pay", "args": {"amount": 5}})
-    waiting = player.run(ScriptedModel(act), tools=till.tools, protocol="json")
+    waiting = player.run(ScriptedModel(act), tools=till.tools, tool_protocol="json")
     model = ScriptedModel(json.dumps({"tool": "final_answer", "args": "Done."}))
-    result = player.run(model, *waiting.transcript, say("yes"), tools=till.tools, protocol="json")
+    result = player.run(model, *waiting.transcript, say("yes"), tools=till.tools, tool_protocol="json")
     assert (result.text, till.done) == ("Done.", ["pay 5 to Ann"])
     assert "Result of pay:\npaid" in model.requests[0].turns[-1].text
 

@@ -59,21 +59,21 @@ def test_a_model_that_says_nothing_is_asked_three_times_and_fails_with_words(
     player: Any, tongue: ProtocolSpeaker, blank: str
 ) -> None:
     model = ScriptedModel(blank, blank, blank, "Never said.")
-    result = player.run(model, protocol=tongue.protocol)
+    result = player.run(model, tool_protocol=tongue.protocol)
     assert (result.status, result.finish_reason, len(model.requests)) == ("failed", "empty_answer", 3)
     assert "empty answer" in result.text
 
 
 def test_a_model_that_says_nothing_now_and_then_loses_nothing(player: Any, shop: Any, tongue: ProtocolSpeaker) -> None:
     model = ScriptedModel("", tongue.call("look", '{"at": "x"}'), " ", "", tongue.answer("Done."))
-    result = player.run(model, protocol=tongue.protocol)
-    assert (result.text, result.total_steps, shop.done) == ("Done.", 2, ["look x"])
+    result = player.run(model, tool_protocol=tongue.protocol)
+    assert (result.text, result.total_steps, shop.effects) == ("Done.", 2, ["look x"])
 
 
 @pytest.mark.parametrize("blank", BLANKS.values(), ids=BLANKS.keys())
 def test_an_empty_closing_reply_fails_with_words(player: Any, tongue: ProtocolSpeaker, blank: str) -> None:
     model = ScriptedModel(tongue.call("look"), blank, blank, blank, "Never said.")
-    result = player.run(model, protocol=tongue.protocol, steps=1)
+    result = player.run(model, tool_protocol=tongue.protocol, steps=1)
     assert (result.status, result.finish_reason, len(model.requests)) == ("failed", "empty_answer", 4)
     assert "empty answer" in result.text
 
@@ -89,7 +89,7 @@ EMPTY_ENDINGS = [
 @pytest.mark.parametrize("ending", EMPTY_ENDINGS, ids=lambda call: call.name)
 def test_an_end_without_words_is_no_end(player: Any, tongue: ProtocolSpeaker, ending: ToolCall) -> None:
     model = ScriptedModel(tongue.call(ending.name, ending.arguments), tongue.answer("Done."))
-    assert player.run(model, protocol=tongue.protocol).text == "Done."
+    assert player.run(model, tool_protocol=tongue.protocol).text == "Done."
 
 
 def test_a_model_that_is_down_without_a_word_is_named_by_its_trouble(player: Any) -> None:
@@ -116,8 +116,8 @@ def test_actions_get_ids_too(player: Any) -> None:
     model = ScriptedModel(
         *(json_action("look", f'{{"at": {n}}}') for n in range(3)), json_action("final_answer", '"Done."')
     )
-    result = player.run(model, protocol="json")
-    assert len({call.id for turn in result.transcript for call in turn.calls}) == 3
+    result = player.run(model, tool_protocol="json")
+    assert len({call.id for turn in result.transcript for call in turn.tool_calls}) == 3
 
 
 @pytest.mark.parametrize("name", ODD_NAMES, ids=range(len(ODD_NAMES)))
@@ -125,7 +125,7 @@ def test_a_name_that_is_no_tools_is_answered_with_the_names_of_all(
     player: Any, tongue: ProtocolSpeaker, name: str
 ) -> None:
     model = ScriptedModel(tongue.call(name), tongue.answer("Done."))
-    result = player.run(model, protocol=tongue.protocol)
+    result = player.run(model, tool_protocol=tongue.protocol)
     assert (result.text, kinds(result)) == ("Done.", ["unknown_tool"])
     assert "there are: look, book," in tool_results(result)[0]
     sendable(result)
@@ -159,8 +159,8 @@ ARGUMENTS: dict[str, tuple[str, str, str]] = {
 def test_arguments_are_read_or_the_model_is_told_what_is_wrong(
     player: Any, tongue: ProtocolSpeaker, arguments: str, native: str, acted: str
 ) -> None:
-    events = player.play(
-        ScriptedModel(tongue.call("look", arguments), tongue.answer("Done.")), protocol=tongue.protocol
+    events = player.events_of(
+        ScriptedModel(tongue.call("look", arguments), tongue.answer("Done.")), tool_protocol=tongue.protocol
     )
     result = events[-1].result
     outcome = native if tongue.native else acted
@@ -180,11 +180,11 @@ def test_arguments_however_deep_go_through_every_door(player: Any, tongue: Proto
 
     deep = '{"what": ' + "[" * depth + "]" * depth + "}"
     model = ScriptedModel(tongue.call("pay", deep), tongue.answer("Done."))
-    asked = player.run(model, protocol=tongue.protocol, tools=ToolRegistry([pay]))
+    asked = player.run(model, tool_protocol=tongue.protocol, tools=ToolRegistry([pay]))
     assert asked.status == "input_required"
     assert len(asked.text) < 200_000
     yes = Turn("user", "yes")
-    result = player.run(model, *asked.transcript, yes, protocol=tongue.protocol, tools=ToolRegistry([pay]))
+    result = player.run(model, *asked.transcript, yes, tool_protocol=tongue.protocol, tools=ToolRegistry([pay]))
     assert (result.text, kinds(result)) == ("Done.", ["paid"])
 
 
@@ -192,7 +192,7 @@ def test_arguments_however_deep_go_through_every_door(player: Any, tongue: Proto
 @pytest.mark.parametrize("text", ['{\\"tool\\": \\"look\\", ' * 10_000, '{"' * 100_000, "{" * 400_000])
 def test_a_long_reply_of_broken_json_is_no_standstill(player: Any, text: str) -> None:
     model = ScriptedModel(text, json_action("final_answer", '"Done."'))
-    assert player.run(model, protocol="json").text == "Done."
+    assert player.run(model, tool_protocol="json").text == "Done."
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
@@ -229,14 +229,14 @@ def put_to(provider: str, prompt: ModelRequest) -> Any:
 
 def test_fifty_calls_of_one_turn_run_a_few_at_a_time(player: Any, shop: Any) -> None:
     many = tuple(calls("nap", seconds=0.01, name=str(n)) for n in range(50))
-    result = player.run(ScriptedModel(many, "Done."), limits={"parallel": 4})
-    assert (shop.most, tool_results(result)) == (4, [f"slept {n}" for n in range(50)])
+    result = player.run(ScriptedModel(many, "Done."), limits={"max_parallel_calls": 4})
+    assert (shop.max_parallel, tool_results(result)) == (4, [f"slept {n}" for n in range(50)])
 
 
 def test_of_fifty_actions_in_one_reply_the_first_is_done(player: Any, shop: Any) -> None:
     many = "\n".join(json_action("book", f'{{"seat": {n}}}') for n in range(50))
-    player.run(ScriptedModel(many, json_action("final_answer", '"Done."')), protocol="json")
-    assert shop.done == ["book 0"]
+    player.run(ScriptedModel(many, json_action("final_answer", '"Done."')), tool_protocol="json")
+    assert shop.effects == ["book 0"]
 
 
 def test_the_same_call_for_ever_is_remarked_on_and_then_not_run_any_more(
@@ -244,10 +244,10 @@ def test_the_same_call_for_ever_is_remarked_on_and_then_not_run_any_more(
 ) -> None:
     again = tongue.call("book", '{"seat": 1}')
     model = endless_model(itertools.repeat(again), closing=tongue.answer("As far as I got."))
-    result = player.run(model, protocol=tongue.protocol, steps=12)
+    result = player.run(model, tool_protocol=tongue.protocol, steps=12)
     assert (result.status, result.finish_reason, len(model.requests)) == ("completed", "max_steps", 13)
     runs = 6 if tongue.native else 1
-    assert shop.done == ["book 1"] * runs
+    assert shop.effects == ["book 1"] * runs
     assert kinds(result) == ["booked 1"] * runs + ["repeated"] * (12 - runs)
     remarks = ["will not help" in text for text in tool_results(result)]
     assert remarks == [2 <= n < runs for n in range(12)]
@@ -255,7 +255,7 @@ def test_the_same_call_for_ever_is_remarked_on_and_then_not_run_any_more(
 
 def test_the_same_call_fifty_times_in_one_turn_is_run_no_oftener(player: Any, shop: Any) -> None:
     result = player.run(ScriptedModel((calls("book", seat=1),) * 50, "Done."))
-    assert (len(shop.done), Counter(kinds(result))["repeated"]) == (6, 44)
+    assert (len(shop.effects), Counter(kinds(result))["repeated"]) == (6, 44)
 
 
 def test_two_calls_in_turns_for_ever_end_at_the_limit_with_one_closing_call(
@@ -263,7 +263,7 @@ def test_two_calls_in_turns_for_ever_end_at_the_limit_with_one_closing_call(
 ) -> None:
     pair = [tongue.call("look", '{"at": "a"}'), tongue.call("look", '{"at": "b"}')]
     model = endless_model(itertools.cycle(pair), closing=tongue.answer("As far as I got."))
-    result = player.run(model, protocol=tongue.protocol, steps=7)
+    result = player.run(model, tool_protocol=tongue.protocol, steps=7)
     assert (result.text, result.finish_reason, result.partial) == ("As far as I got.", "max_steps", True)
     assert [is_closing(prompt) for prompt in model.requests] == [False] * 7 + [True]
     assert model.requests[-1].tools == model.requests[0].tools
@@ -273,7 +273,7 @@ def test_two_calls_in_turns_for_ever_end_at_the_limit_with_one_closing_call(
 def test_progress_for_ever_ends_at_the_limit(player: Any, tongue: ProtocolSpeaker) -> None:
     again = tongue.call("report_progress", '{"text": "On it."}')
     model = endless_model(itertools.repeat(again), closing=tongue.answer("As far as I got."))
-    result = player.run(model, protocol=tongue.protocol, steps=5)
+    result = player.run(model, tool_protocol=tongue.protocol, steps=5)
     assert (result.finish_reason, result.progress, len(model.requests)) == ("max_steps", ("On it.",) * 5, 6)
 
 
@@ -313,21 +313,21 @@ def test_a_closing_reply_runs_nothing_and_is_the_last(
 ) -> None:
     tongue = ProtocolSpeaker(protocol)
     model = endless_model(itertools.repeat(tongue.call("look")), closing=closing)
-    passing = {"deadline": Deadline(at=100.0, clock=lambda: 90.0 if model.requests else 0.0), "suspends": False}
+    passing = {"deadline": Deadline(at=100.0, clock=lambda: 90.0 if model.requests else 0.0), "can_suspend": False}
     limit = {"steps": 1} if how == "of steps" else passing
-    result = player.run(model, protocol=protocol, **limit)
+    result = player.run(model, tool_protocol=protocol, **limit)
     reason = "max_steps" if how == "of steps" else "out_of_time"
     expected = ("completed", text, reason) if text else ("failed", result.text, "empty_answer")
     assert (result.status, result.text, result.finish_reason) == expected
     assert result.text.strip()
-    assert shop.done == ["look "][: how == "of steps"]
+    assert shop.effects == ["look "][: how == "of steps"]
     assert result.total_steps == 2
 
 
 def test_a_transcript_that_ends_in_an_answer_is_not_asked_about_again(player: Any, tongue: ProtocolSpeaker) -> None:
     model = ScriptedModel(tongue.answer("Done."), tongue.call("book", '{"seat": 1}'))
-    answered = player.run(model, protocol=tongue.protocol)
-    again = player.run(model, *answered.transcript, protocol=tongue.protocol)
+    answered = player.run(model, tool_protocol=tongue.protocol)
+    again = player.run(model, *answered.transcript, tool_protocol=tongue.protocol)
     assert (again.status, again.text, len(model.requests)) == ("completed", "Done.", 1)
 
 
@@ -343,13 +343,13 @@ def test_a_filtered_answer_stays_one_when_it_is_read_again(player: Any) -> None:
 
 def test_text_and_calls_together_are_both_kept(player: Any, shop: Any, tongue: ProtocolSpeaker) -> None:
     model = ScriptedModel(tongue.call("look", '{"at": "x"}', text="Let me look."), tongue.answer("Done."))
-    result = player.run(model, protocol=tongue.protocol)
-    assert (result.steps[0].text, shop.done) == ("Let me look.", ["look x"])
+    result = player.run(model, tool_protocol=tongue.protocol)
+    assert (result.steps[0].text, shop.effects) == ("Let me look.", ["look x"])
 
 
 def test_words_of_refusal_are_an_answer(player: Any, tongue: ProtocolSpeaker) -> None:
     model = ScriptedModel(*["I'm sorry, but I can't help with that."] * 3)
-    result = player.run(model, protocol=tongue.protocol)
+    result = player.run(model, tool_protocol=tongue.protocol)
     assert (result.status, result.text) == ("completed", "I'm sorry, but I can't help with that.")
     assert len(model.requests) == (1 if tongue.native else 3)
 
@@ -357,7 +357,7 @@ def test_words_of_refusal_are_an_answer(player: Any, tongue: ProtocolSpeaker) ->
 @pytest.mark.parametrize("text", ["As I was sa", "", " "])
 def test_what_a_content_filter_stopped_failed(player: Any, tongue: ProtocolSpeaker, text: str) -> None:
     model = ScriptedModel(ModelResponse(text, finish_reason="content_filter"))
-    result = player.run(model, protocol=tongue.protocol)
+    result = player.run(model, tool_protocol=tongue.protocol)
     assert (result.status, result.finish_reason, len(model.requests)) == ("failed", "content_filter", 1)
     assert result.text == text if text.strip() else "content filter" in result.text
 
@@ -381,21 +381,21 @@ def test_of_calls_that_were_cut_off_the_whole_ones_are_run(
 ) -> None:
     model = ScriptedModel(ModelResponse("So", written, finish_reason="length"), "Done.")
     result = player.run(model)
-    assert (result.text, sorted(shop.done)) == ("Done.", done)
+    assert (result.text, sorted(shop.effects)) == ("Done.", done)
     assert kinds(result)[: len(results)] == results
     assert kinds(result)[-1] == "truncated"
 
 
 def test_half_an_answer_is_partial(player: Any, tongue: ProtocolSpeaker) -> None:
     model = ScriptedModel(*[ModelResponse("As I was sa", finish_reason="length")] * 3)
-    result = player.run(model, protocol=tongue.protocol)
+    result = player.run(model, tool_protocol=tongue.protocol)
     assert (result.text, result.finish_reason, result.partial) == ("As I was sa", "length", True)
 
 
 def test_half_an_action_is_never_done_and_no_answer(player: Any, shop: Any) -> None:
     half = ModelResponse('{"thought": "Now.", "tool": "book", "args": {"seat": 1', finish_reason="length")
-    result = player.run(ScriptedModel(half, half, half), protocol="json")
-    assert (shop.done, result.status) == ([], "failed")
+    result = player.run(ScriptedModel(half, half, half), tool_protocol="json")
+    assert (shop.effects, result.status) == ([], "failed")
     assert '"tool"' not in result.text
 
 
@@ -412,8 +412,8 @@ def test_an_action_is_found_in_prose_of_any_script(player: Any, shop: Any, prose
         prose.replace("{}", json_action(name, args))
         for name, args in (("look", '{"at": "x"}'), ("final_answer", '"Sí."'))
     ]
-    result = player.run(ScriptedModel(*said), protocol="json")
-    assert (result.text, shop.done) == ("Sí.", ["look x"])
+    result = player.run(ScriptedModel(*said), tool_protocol="json")
+    assert (result.text, shop.effects) == ("Sí.", ["look x"])
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS, ids=range(len(ODD_TEXTS)))
@@ -421,7 +421,7 @@ def test_any_letters_come_through_and_halves_of_letters_do_not(player: Any, tong
     model = ScriptedModel(
         tongue.call("give", json.dumps({"text": text}, ensure_ascii=False), text=text), tongue.answer(text)
     )
-    result = player.run(model, Turn("user", text.replace(LONE_SURROGATE, "?")), protocol=tongue.protocol)
+    result = player.run(model, Turn("user", text.replace(LONE_SURROGATE, "?")), tool_protocol=tongue.protocol)
     whole = text.replace(LONE_SURROGATE, "?")
     assert (result.text, tool_results(result), result.steps[0].text) == (whole, [whole], whole)
     sendable(result)
@@ -466,7 +466,7 @@ def screens(events: list[LoopEvent]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("lines", "text"), ANSWERS.values(), ids=ANSWERS.keys())
 def test_who_follows_a_stream_has_the_turn_on_his_screen_in_the_end(player: Any, lines: list[Any], text: str) -> None:
-    events = player.play(ScriptedModel(*lines), stream=True)
+    events = player.events_of(ScriptedModel(*lines), stream=True)
     assert events[-1].result.text == text
     for screen, said in screens(events):
         assert screen == said
@@ -478,13 +478,13 @@ def test_a_stream_whose_words_are_not_its_reply_is_put_right(player: Any) -> Non
             yield "It rains"
             yield ModelResponse("It snows.")
 
-    events = player.play(Forked(), stream=True)
+    events = player.events_of(Forked(), stream=True)
     assert screens(events) == [("It snows.", "It snows.")]
 
 
 def test_a_closing_answer_that_came_as_a_call_is_told_to_who_follows(player: Any) -> None:
     closing = ModelResponse(tool_calls=(calls("finish", text="Paris."),))
-    events = player.play(endless_model(itertools.repeat(calls("look")), closing=closing), stream=True, steps=1)
+    events = player.events_of(endless_model(itertools.repeat(calls("look")), closing=closing), stream=True, steps=1)
     assert screens(events) == [("", ""), ("Paris.", "Paris.")]
 
 
@@ -529,8 +529,8 @@ USAGES = [Usage(), Usage(-5, -5), Usage(0, 0, 100, 0.0), Usage(5, 1, 9, -1.0), U
 def test_a_loop_ends_whatever_its_model_counts(player: Any, tongue: ProtocolSpeaker, usage: Usage) -> None:
     looks = (tongue.call("look", f'{{"at": "{n}"}}', usage=usage) for n in itertools.count())
     model = endless_model(looks, closing=tongue.answer("As far as I got.", usage=usage))
-    result = player.run(model, protocol=tongue.protocol, steps=3)
-    assert (result.finish_reason, result.usage.total) == ("max_steps", 4 * usage.total_tokens)
+    result = player.run(model, tool_protocol=tongue.protocol, steps=3)
+    assert (result.finish_reason, result.usage.total_tokens) == ("max_steps", 4 * usage.total_tokens)
 
 
 # Doors
@@ -604,4 +604,4 @@ def test_an_answer_that_comes_after_its_time_is_taken_for_it_is_paid_for() -> No
 
 def test_a_provider_that_asks_for_an_endless_rest_gets_an_end(player: Any) -> None:
     result = player.run(ScriptedModel(ModelUnavailable("away", retry_after=float("inf"))))
-    assert (result.status, result.resume_in < 1e9) == ("suspended", True)
+    assert (result.status, result.resume_in_seconds < 1e9) == ("suspended", True)

@@ -70,7 +70,7 @@ def test_a_limit_in_tokens_goes_by_what_the_provider_counted() -> None:
 
 def test_a_loop_shows_no_more_than_its_limit_and_forgets_nothing(player: Any) -> None:
     model = ScriptedModel(*(calls("give", text="w" * 500) for _ in range(20)), "Done.")
-    loop = player.loop(model)
+    loop = player.make_loop(model)
     limits = LoopLimits(max_history_chars=4_000, max_repeats=100)
     result = asyncio.run(AgentLoop(model, loop.tools, limits=limits).run([ASKED]))
     assert max(sum(len(turn.text) for turn in prompt.turns) for prompt in model.requests) < 5_000
@@ -84,7 +84,7 @@ def test_a_model_for_which_the_transcript_is_too_long_is_asked_again_with_less_o
         return ModelResponse("Done.")
 
     model = ScriptedModel.from_function(answer)
-    events = player.play(model, ASKED, *steps(60))
+    events = player.events_of(model, ASKED, *steps(60))
     assert events[-1].result.text == "Done."
     assert len([event for event in events if isinstance(event, Notice)]) == 2
 

@@ -8,7 +8,7 @@ import pytest
 
 from agentfn import Deadline, tool
 from agentfn.errors import ModelUnavailable
-from agentfn.loop import AgentLoop, LoopLimits, StepStarted
+from agentfn.loop import AgentLoop, LoopEnvironment, LoopLimits, StepStarted
 from agentfn.loop.model_retry import RetryPolicy
 from agentfn.models import ModelResponse, ToolCall, Turn, Usage
 from agentfn.testing import ScriptedModel, calls, pause
@@ -23,18 +23,19 @@ def look(number: int, **usage: Any) -> ModelResponse:
     )
 
 
-def run(model: Any, tools: ToolRegistry, limits: LoopLimits, *turns: Turn, **rest: Any) -> Any:
-    return asyncio.run(AgentLoop(model, tools, limits=limits, **rest).run(turns or [HELLO]))
+def run(model: Any, tools: ToolRegistry, limits: LoopLimits, *turns: Turn, **environment: Any) -> Any:
+    loop = AgentLoop(model, tools, limits=limits, environment=LoopEnvironment(**environment))
+    return asyncio.run(loop.run(turns or [HELLO]))
 
 
 MET: dict[str, tuple[LoopLimits, dict[str, Any], str]] = {
     "max_steps": (LoopLimits(max_steps=3), {}, "The limit of 3 steps is reached"),
     "max_tokens": (
         LoopLimits(max_total_tokens=3_000),
-        {"prompt": 900, "completion": 100},
+        {"prompt_tokens": 900, "completion_tokens": 100},
         "The limit of 3,000 tokens is reached",
     ),
-    "max_cost": (LoopLimits(max_cost=0.3), {"prompt": 1, "cost": 0.1}, "The limit of 0.3 US dollars is reached"),
+    "max_cost": (LoopLimits(max_cost=0.3), {"prompt_tokens": 1, "cost": 0.1}, "The limit of 0.3 US dollars is reached"),
 }
 
 
@@ -47,7 +48,7 @@ def test_a_limit_ends_in_one_closing_call_with_the_tools_declared_and_off(shop: 
     result = run(model, shop.tools, limits)
     assert (result.status, result.text, result.finish_reason) == ("completed", "As far as I got: 3.", reason)
     assert result.partial
-    assert len(shop.done) == 3
+    assert len(shop.effects) == 3
     assert [prompt.tool_choice for prompt in model.requests] == ["auto"] * 3 + ["none"]
     assert model.requests[-1].tools == model.requests[0].tools != ()
     assert words in model.requests[-1].turns[-1].text
@@ -69,7 +70,7 @@ def test_limits_of_tokens_and_money_count_what_earlier_runs_spent(shop: Any) -> 
 
 
 def test_nudges_are_paid_for_too(shop: Any) -> None:
-    model = ScriptedModel(ModelResponse("", usage=Usage(600, 0)), look(1, prompt=600), "Done.")
+    model = ScriptedModel(ModelResponse("", usage=Usage(600, 0)), look(1, prompt_tokens=600), "Done.")
     assert run(model, shop.tools, LoopLimits(max_total_tokens=1_200)).finish_reason == "max_tokens"
 
 
@@ -134,7 +135,7 @@ def test_an_event_says_in_a_line_what_a_tool_found(player: Any) -> None:
         """Finds."""
         return Output("a\nb\nc", summary="3 matches")
 
-    events = player.play(ScriptedModel(calls("find"), "Done."), tools=ToolRegistry([find]))
+    events = player.events_of(ScriptedModel(calls("find"), "Done."), tools=ToolRegistry([find]))
     (finished,) = [event for event in events if event.kind == "tools_finished"]
     assert finished.results[0].summary == finished.to_json()["results"][0]["summary"] == "3 matches"
 
@@ -147,12 +148,12 @@ def test_a_transcript_that_ends_in_an_answer_is_not_asked_about_again(player: An
         calls("reject_task", reason="Done."),
     ):
         first = player.run(ScriptedModel(ending))
-        events = player.play(ScriptedModel(), *first.transcript)
+        events = player.events_of(ScriptedModel(), *first.transcript)
         again = events[-1].result
         assert [(event.kind) for event in events] == ["final"]
         assert (again.status, again.text, again.finish_reason) == (first.status, first.text, first.finish_reason)
 
 
 def test_a_step_that_is_over_the_limit_is_still_told(player: Any) -> None:
-    events = player.play(ScriptedModel(calls("look"), "Done."), steps=1)
+    events = player.events_of(ScriptedModel(calls("look"), "Done."), steps=1)
     assert [event.step for event in events if isinstance(event, StepStarted)] == [1, 2]

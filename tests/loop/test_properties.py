@@ -135,11 +135,11 @@ class Story:
 
 limits = st.builds(
     LoopLimits,
-    steps=st.integers(1, 6),
-    tokens=st.sampled_from([None, None, 1, 40]),
-    history_chars=st.sampled_from([1, 300, 400_000]),
-    repeats=st.integers(1, 4),
-    tools=st.builds(ToolLimits, parallel=st.integers(1, 3), output_chars=st.sampled_from([5, 30_000])),
+    max_steps=st.integers(1, 6),
+    max_total_tokens=st.sampled_from([None, None, 1, 40]),
+    max_history_chars=st.sampled_from([1, 300, 400_000]),
+    max_repeats=st.integers(1, 4),
+    tools=st.builds(ToolLimits, max_parallel_calls=st.integers(1, 3), max_output_chars=st.sampled_from([5, 30_000])),
 )
 
 
@@ -173,9 +173,9 @@ class Play:
         """One run, which dies after event number `stop`."""
         loop = LoopHarness(self.desk, self.bench).make_loop(
             self.model,
-            protocol=self.story.protocol,
+            tool_protocol=self.story.protocol,
             stream=self.story.stream,
-            suspends=self.story.suspends,
+            can_suspend=self.story.suspends,
             deadline=self.deadline(),
         )
         loop = dataclasses.replace(loop, limits=self.story.limits)

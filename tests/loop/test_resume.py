@@ -90,7 +90,7 @@ def test_from_any_point_on_it_ends_the_same_and_nothing_is_done_twice(stop: Any)
     assert result.transcript == whole.transcript
     assert (result.status, result.text, result.finish_reason) == (whole.status, whole.text, whole.finish_reason)
     assert (result.total_steps, result.usage) == (whole.total_steps, whole.usage)
-    every = [call for turn in whole.transcript for call in turn.calls]
+    every = [call for turn in whole.transcript for call in turn.tool_calls]
     results = [turn for turn in whole.transcript if turn.role == "tool"]
     assert done == effects(every, [turn for turn in results if turn not in saved])
     spoken = sum(turn.role == "assistant" for turn in whole.transcript)
@@ -112,7 +112,7 @@ def test_after_a_death_what_may_have_taken_effect_is_not_done_again(stop: Any) -
             assert json.loads(text)["error_type"] == "outcome_unknown"
         elif call_id not in {call.id for call in pending_calls(saved) if call.name == "book"}:
             assert text == before[call_id]
-    every = [call for turn in whole.transcript for call in turn.calls]
+    every = [call for turn in whole.transcript for call in turn.tool_calls]
     assert done == effects(every, [turn for turn in result.transcript if turn.role == "tool" and turn not in saved])
 
 
@@ -128,7 +128,7 @@ def test_a_dead_runs_calls_are_made_again_only_where_that_does_no_harm(player: A
     unknown, saw, booked = tool_results(result)
     assert json.loads(unknown)["error_type"] == "outcome_unknown"
     assert (saw, booked) == ("saw x", "booked 2")  # later calls are this run's own
-    assert shop.done == ["look x", "book 2"]
+    assert shop.effects == ["look x", "book 2"]
 
 
 def test_a_run_that_died_while_it_waited_for_the_model_left_nothing_in_doubt(player: Any, shop: Any) -> None:
@@ -140,13 +140,13 @@ def test_a_run_that_died_while_it_waited_for_the_model_left_nothing_in_doubt(pla
     for turns in (saved, (HELLO,)):
         result = player.run(ScriptedModel(calls("book", seat=1), "Done."), *turns, interrupted=True)
         assert tool_results(result)[-1] == "booked 1"
-    assert shop.done == ["book 1", "book 1"]
+    assert shop.effects == ["book 1", "book 1"]
 
 
 def test_a_run_that_let_go_in_time_left_nothing_in_doubt(player: Any, shop: Any) -> None:
     result = player.run(ScriptedModel("Done."), HELLO, SPOKEN)
     assert tool_results(result) == ["booked 1", "saw x"]
-    assert sorted(shop.done) == ["book 1", "look x"]
+    assert sorted(shop.effects) == ["book 1", "look x"]
 
 
 def test_a_cut_turn_is_remembered_as_such_whatever_was_answered_before(player: Any, shop: Any) -> None:

@@ -26,14 +26,14 @@ def replayed(events: Iterable[LoopEvent]) -> str:
 
 
 def test_text_comes_in_pieces_and_the_turn_after_them(player: Any) -> None:
-    events = player.play(ScriptedModel(stream("It ", "rains", ".")), stream=True)
+    events = player.events_of(ScriptedModel(stream("It ", "rains", ".")), stream=True)
     assert [event.kind for event in events] == ["step_started", *["text_delta"] * 3, "model_turn", "final"]
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["It ", "rains", "."]
     assert events[-1].result.text == "It rains."
 
 
 def test_nothing_comes_in_pieces_unless_asked_for(player: Any) -> None:
-    events = player.play(ScriptedModel(stream("It ", "rains.")))
+    events = player.events_of(ScriptedModel(stream("It ", "rains.")))
     assert [event.kind for event in events] == ["step_started", "model_turn", "final"]
     assert events[-1].result.text == "It rains."
 
@@ -51,7 +51,7 @@ TRIES = {
 def test_a_stream_that_breaks_is_begun_again_and_tells_nothing_twice(
     player: Any, first: list[str], second: list[str]
 ) -> None:
-    events = player.play(ScriptedModel(stream(*first, BROKEN), stream(*second)), stream=True)
+    events = player.events_of(ScriptedModel(stream(*first, BROKEN), stream(*second)), stream=True)
     whole = "".join(second)
     assert events[-1].result.text == replayed(events) == whole
     assert [isinstance(event, Notice) for event in events].count(True) == 1
@@ -62,14 +62,14 @@ def test_a_stream_that_breaks_is_begun_again_and_tells_nothing_twice(
 
 def test_text_and_calls_come_together(player: Any, shop: Any) -> None:
     reply = ModelResponse("Let me look.", (ToolCall("a", "look", '{"at": "x"}'),), finish_reason="tool_calls")
-    events = player.play(ScriptedModel(reply, "Done."), stream=True)
+    events = player.events_of(ScriptedModel(reply, "Done."), stream=True)
     assert "".join(event.text for event in events if isinstance(event, TextDelta) and event.step == 1) == "Let me look."
-    assert shop.done == ["look x"]
+    assert shop.effects == ["look x"]
 
 
 def test_actions_in_plain_text_are_not_shown(player: Any) -> None:
     model = ScriptedModel('{"tool": "look", "args": {}}', '{"tool": "final_answer", "args": "Done."}')
-    events = player.play(model, stream=True, protocol="json")
+    events = player.events_of(model, stream=True, tool_protocol="json")
     assert not [event for event in events if isinstance(event, TextDelta)]
     assert events[-1].result.text == "Done."
 
@@ -81,7 +81,7 @@ def test_a_stream_that_ends_without_a_reply_is_asked_for_again(player: Any) -> N
                 if len(self.requests) > 1 or not isinstance(piece, ModelResponse):
                     yield piece
 
-    events = player.play(Forgetful("It rains.", "It rains."), stream=True)
+    events = player.events_of(Forgetful("It rains.", "It rains."), stream=True)
     assert events[-1].result.text == replayed(events) == "It rains."
 
 
@@ -108,7 +108,7 @@ def test_who_stops_listening_closes_the_stream(player: Any) -> None:
                 closed.append(True)
 
     async def listen() -> None:
-        playing = player.loop(Watched(), stream=True).play((Turn("user", "hi"),))
+        playing = player.make_loop(Watched(), stream=True).run_stream((Turn("user", "hi"),))
         async for event in playing:
             if isinstance(event, TextDelta):
                 break
@@ -120,7 +120,7 @@ def test_who_stops_listening_closes_the_stream(player: Any) -> None:
 
 def test_each_step_has_a_text_of_its_own(player: Any) -> None:
     first = ModelResponse("One.", (ToolCall("a", "look", "{}"),), finish_reason="tool_calls")
-    events = player.play(ScriptedModel(first, stream("Tw", "o.")), stream=True)
+    events = player.events_of(ScriptedModel(first, stream("Tw", "o.")), stream=True)
     assert [(event.step, event.offset) for event in events if isinstance(event, TextDelta)] == [(1, 0), (2, 0), (2, 2)]
 
 
@@ -132,5 +132,5 @@ def test_a_script_runs_a_loop_in_one_line() -> None:
 
 
 def test_events_of_a_play_end_in_one_final(player: Any) -> None:
-    events = player.play(ScriptedModel("Done."), stream=True)
+    events = player.events_of(ScriptedModel("Done."), stream=True)
     assert [type(event) for event in events if isinstance(event, LoopFinished | ModelTurn)] == [ModelTurn, LoopFinished]

@@ -36,7 +36,7 @@ def notices(events: Any) -> list[str]:
 
 def test_a_model_that_is_away_is_asked_again_with_growing_pauses(player: Any, pauses: list[float]) -> None:
     away = [ModelUnavailable("overloaded") for _ in range(4)]
-    events = player.play(ScriptedModel(*away, "Done."))
+    events = player.events_of(ScriptedModel(*away, "Done."))
     assert events[-1].result.text == "Done."
     assert len(pauses) == 4
     for number, seconds in enumerate(pauses):
@@ -45,24 +45,24 @@ def test_a_model_that_is_away_is_asked_again_with_growing_pauses(player: Any, pa
 
 
 def test_a_provider_that_says_when_to_come_back_is_believed(player: Any, pauses: list[float]) -> None:
-    player.play(ScriptedModel(ModelUnavailable("limit", 7), ModelUnavailable("limit", -3), "Done."))
+    player.events_of(ScriptedModel(ModelUnavailable("limit", 7), ModelUnavailable("limit", -3), "Done."))
     assert 7 <= pauses[0] <= 7.5
     assert 0 <= pauses[1] <= 0.5
 
 
 def test_retries_have_an_end_and_the_last_word_is_the_reason(player: Any, pauses: list[float]) -> None:
     model = ScriptedModel(*[ModelUnavailable(f"away {n}") for n in range(9)])
-    events = player.play(model, retries=2)
+    events = player.events_of(model, retries=2)
     result = events[-1].result
     assert (result.status, result.text, result.finish_reason) == ("failed", "away 2", "model_error")
     assert (len(model.requests), len(pauses), len(notices(events))) == (3, 2, 2)
 
 
 def test_a_pause_that_does_not_fit_is_left_to_the_next_run(player: Any) -> None:
-    events = player.play(ScriptedModel(ModelUnavailable("limit", 40)), seconds=20)
+    events = player.events_of(ScriptedModel(ModelUnavailable("limit", 40)), seconds=20)
     result = events[-1].result
     assert (result.status, result.finish_reason) == ("suspended", "out_of_time")
-    assert 40 <= result.resume_in <= 40.5
+    assert 40 <= result.resume_in_seconds <= 40.5
 
 
 @pytest.mark.usefixtures("no_waiting")
@@ -72,11 +72,11 @@ def test_a_run_that_has_no_time_left_still_says_when_the_provider_wants_to_be_as
         raise ModelUnavailable("limit", 40)
 
     result = player.run(ScriptedModel(late), seconds=20)
-    assert (result.status, result.resume_in) == ("suspended", 40)
+    assert (result.status, result.resume_in_seconds) == ("suspended", 40)
 
 
 def test_what_was_remarked_before_a_run_stopped_is_not_lost(player: Any, pauses: list[float]) -> None:
-    events = player.play(ScriptedModel(ModelUnavailable("limit"), ModelUnavailable("limit", 400)), seconds=100)
+    events = player.events_of(ScriptedModel(ModelUnavailable("limit"), ModelUnavailable("limit", 400)), seconds=100)
     assert notices(events) == [f"limit; asking again in {pauses[0]:.1f} s"]
     assert events[-1].result.status == "suspended"
 
@@ -84,7 +84,7 @@ def test_what_was_remarked_before_a_run_stopped_is_not_lost(player: Any, pauses:
 def test_a_question_that_there_is_no_time_for_is_not_asked(player: Any) -> None:
     model = ScriptedModel("Never said.")
     result = player.run(model, seconds=0.9)
-    assert (result.status, result.resume_in, model.requests) == ("suspended", 0.0, [])
+    assert (result.status, result.resume_in_seconds, model.requests) == ("suspended", 0.0, [])
     assert result.transcript == (HELLO,)
 
 
@@ -119,7 +119,7 @@ def test_a_call_is_not_started_in_the_last_moments(player: Any, shop: Any) -> No
         Turn("assistant", tool_calls=(ToolCall("a", "book", '{"seat": 1}'), ToolCall("b", "look", '{"at": "x"}'))),
     )
     result = player.run(ScriptedModel(), *turns, seconds=2.0)
-    assert shop.done == ["look x"]  # no effect, so a second is enough for it; a booking gets three
+    assert shop.effects == ["look x"]  # no effect, so a second is enough for it; a booking gets three
     assert (result.status, tool_results(result)) == ("suspended", ["saw x"])
     assert player.run(ScriptedModel(), *turns, seconds=0.5).transcript == turns
 
@@ -147,6 +147,6 @@ def test_a_call_that_the_end_of_the_run_cuts_off_is_made_again_only_if_that_does
 
 def test_a_tools_own_limit_is_told_as_such(player: Any) -> None:
     result = player.run(
-        ScriptedModel(calls("slow"), "Done."), limits={"seconds": 0.1}, tools=ToolRegistry([slow_tool(False)])
+        ScriptedModel(calls("slow"), "Done."), limits={"timeout_seconds": 0.1}, tools=ToolRegistry([slow_tool(False)])
     )
     assert (result.status, json.loads(tool_results(result)[0])["error_type"]) == ("completed", "timed_out")

@@ -31,20 +31,20 @@ def test_calls_run_side_by_side_and_their_results_go_back_in_the_order_of_the_ca
     started = time.monotonic()
     result = player.run(ScriptedModel(naps(slow=0.3, middle=0.2, quick=0.0), "Done."))
     assert time.monotonic() - started < 0.6
-    assert shop.done == ["nap quick", "nap middle", "nap slow"]
+    assert shop.effects == ["nap quick", "nap middle", "nap slow"]
     assert tool_results(result) == ["slept slow", "slept middle", "slept quick"]
 
 
 @pytest.mark.usefixtures("no_waiting")
 def test_results_that_come_together_are_saved_together(player: Any) -> None:
-    events = player.play(ScriptedModel(naps(a=0.0, b=0.03, late=0.5), "Done."))
+    events = player.events_of(ScriptedModel(naps(a=0.0, b=0.03, late=0.5), "Done."))
     assert batches(events) == [["a", "b"], ["late"]]
 
 
 @pytest.mark.usefixtures("no_waiting")
 def test_a_result_is_not_held_back_by_a_tool_that_chatters(player: Any) -> None:
     chatter = calls("nap", seconds=0.6, name="chatter", chatty=True)
-    events = player.play(ScriptedModel((*naps(quick=0.0), chatter), "Done."))
+    events = player.events_of(ScriptedModel((*naps(quick=0.0), chatter), "Done."))
     assert batches(events) == [["quick"], ["chatter"]]
     kinds = [event.kind for event in events]
     assert "progress" in kinds[kinds.index("tools_finished") :]
@@ -52,15 +52,15 @@ def test_a_result_is_not_held_back_by_a_tool_that_chatters(player: Any) -> None:
 
 def test_no_more_calls_of_a_turn_run_at_once_than_allowed(player: Any, shop: Any) -> None:
     many = tuple(calls("nap", seconds=0.02, name=str(n)) for n in range(12))
-    result = player.run(ScriptedModel(many, "Done."), limits={"parallel": 3})
-    assert shop.most == 3
+    result = player.run(ScriptedModel(many, "Done."), limits={"max_parallel_calls": 3})
+    assert shop.max_parallel == 3
     assert tool_results(result) == [f"slept {n}" for n in range(12)]
 
 
 @pytest.mark.usefixtures("no_waiting")
 def test_a_call_that_finds_no_free_worker_is_told_to_come_back(player: Any) -> None:
     result = player.run(
-        ScriptedModel(naps(a=0.4, b=0.0), "Done."), slots=ConcurrencyLimiter(1), limits={"wait_seconds": 0.1}
+        ScriptedModel(naps(a=0.4, b=0.0), "Done."), limiter=ConcurrencyLimiter(1), limits={"wait_seconds": 0.1}
     )
     first, second = tool_results(result)
     assert first == "slept a"
@@ -139,7 +139,7 @@ def test_lifecycle_calls_run_first_and_in_order_and_the_first_end_is_the_end(
     assert (result.status, list(result.progress)) == (status, progress)
     assert result.text in ("F", "Q", "R", "M")
     assert result.auth_scheme == ("oauth2" if status == "auth_required" else "")
-    assert shop.done == []
+    assert shop.effects == []
     for text, expected in zip(tool_results(result), results, strict=True):
         assert expected.lower() in text.lower()
 
@@ -149,7 +149,7 @@ def test_progress_between_tools_ends_nothing(player: Any, shop: Any) -> None:
     result = player.run(model)
     assert (result.progress, result.text) == (("P",), "Done.")
     assert tool_results(result) == ["saw a", "The user was told.", "booked 1"]
-    assert sorted(shop.done) == ["book 1", "look a"]
+    assert sorted(shop.effects) == ["book 1", "look a"]
 
 
 def test_an_end_hands_over_the_files_it_names_or_all(player: Any) -> None:

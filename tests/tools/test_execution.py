@@ -67,7 +67,7 @@ def test_what_fits_the_schema_and_not_the_type_is_an_error_with_its_path(call: A
         raise AssertionError("not to be called")
 
     mistake = call(plan, '{"days": ["2026-03-09", "2026-02-30"]}')
-    assert (mistake.kind, mistake.path) == ("invalid_arguments", "$.days[1]")
+    assert (mistake.error_type, mistake.path) == ("invalid_arguments", "$.days[1]")
     assert "pydantic" not in mistake.render()
 
 
@@ -146,7 +146,7 @@ def test_a_tool_that_cancels_itself_is_a_mistake_too(call: Any, error: BaseExcep
         """Raises."""
         raise error
 
-    assert call(later if asynchronous else sync).kind in ("cancelled", "tool_failed")
+    assert call(later if asynchronous else sync).error_type in ("cancelled", "tool_failed")
 
 
 def test_a_long_error_is_cut(call: Any) -> None:
@@ -172,7 +172,10 @@ def test_files_are_asked_for_by_name_and_come_as_paths(call: Any, workspace: Fol
     assert call(read, '{"one": "/tmp/a.txt", "more": []}').text == "a.txt"
     for unknown in ('{"one": "a.txt", "more": ["c.txt"]}', '{"one": "c.txt"}'):
         mistake = call(read, unknown)
-        assert (mistake.kind, mistake.error) == ("tool_error", "there is no file 'c.txt'; there are: a.txt, b.txt")
+        assert (mistake.error_type, mistake.message) == (
+            "tool_error",
+            "there is no file 'c.txt'; there are: a.txt, b.txt",
+        )
     assert call(read, '{"one": "a.txt", "more": "b.txt"}').path == "$.more"
     assert call(read, '{"one": null}').path == "$.one"
 

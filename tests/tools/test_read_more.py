@@ -28,7 +28,7 @@ def pages(call: Any, name: str, **limits: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("limit", [1_000, 30_000, 10**6])
 def test_a_hidden_file_is_read_to_its_end_page_by_page(call: Any, workspace: FolderWorkspace, limit: int) -> None:
     kept = workspace.save_file(File("output-call_7.txt", TEXT.encode()), hidden=True)
-    read = pages(call, kept.name, output_chars=limit)
+    read = pages(call, kept.name, max_output_chars=limit)
     assert "".join(page["text"] for page in read) == TEXT
     assert [page["has_more"] for page in read] == [True] * (len(read) - 1) + [False]
     assert {page["total_chars"] for page in read} == {len(TEXT)}
@@ -40,7 +40,7 @@ def test_a_hidden_file_is_read_to_its_end_page_by_page(call: Any, workspace: Fol
 def test_no_page_is_itself_too_long_to_be_shown(call: Any, workspace: FolderWorkspace, text: str) -> None:
     workspace.save_file(File("a.txt", text.encode()))
     for offset in (0, 25_000, 49_900):
-        outcome = call(read_more, json.dumps({"file": "a.txt", "offset": offset}), output_chars=5_000)
+        outcome = call(read_more, json.dumps({"file": "a.txt", "offset": offset}), max_output_chars=5_000)
         assert len(outcome.text) <= 5_000
         assert len(json.loads(outcome.text)["text"]) >= min(100, len(text) - offset)
 
@@ -95,16 +95,16 @@ def test_a_binary_file_is_refused_by_its_type(
 ) -> None:
     workspace.attach(File(name, content))
     mistake = call(read_more, json.dumps({"file": name}))
-    assert mistake.kind == "tool_error"
-    assert f"{name} is a binary file ({kind})" in mistake.error
+    assert mistake.error_type == "tool_error"
+    assert f"{name} is a binary file ({kind})" in mistake.message
 
 
 def test_what_cannot_be_read_is_said(call: Any, workspace: FolderWorkspace) -> None:
     workspace.attach(File("a.txt", b"x" * 2_000))
     past = call(read_more, '{"file": "a.txt", "offset": 2001}')
-    assert past.error == "offset 2,001 is past the end of a.txt, which has 2,000 characters"
+    assert past.message == "offset 2,001 is past the end of a.txt, which has 2,000 characters"
     assert call(read_more, '{"file": "a.txt", "offset": -1}').path == "$.offset"
-    assert call(read_more, '{"file": "b.txt"}').error == "there is no file 'b.txt'; there are: a.txt"
+    assert call(read_more, '{"file": "b.txt"}').message == "there is no file 'b.txt'; there are: a.txt"
 
 
 def test_the_model_is_shown_a_file_and_an_offset() -> None:

@@ -81,7 +81,7 @@ def test_a_pause_travels_out_of_its_call_as_itself(context: Context, work: Work)
 
     async def run() -> str:
         slots = ConcurrencyLimiter(1)
-        inside = Context("task", "call_1", context.deadline, context.workspace, nested_loops=inner)
+        inside = Context("task", "call_1", context.deadline, context.workspace, nested_runner=inner)
         with pytest.raises(Waiting, match=r"where\?"):
             await call_tool(tool_of(work), "{}", inside, ToolLimits(), slots)
         assert await slots.acquire(1)  # it gave its slot back
@@ -127,9 +127,9 @@ def test_a_group_of_failures_is_a_mistake(call: Any) -> None:
             group.create_task(fail())
 
     mistake = call(work)
-    assert mistake.kind == "tool_failed"
-    assert "ExceptionGroup" in mistake.error
+    assert mistake.error_type == "tool_failed"
+    assert "ExceptionGroup" in mistake.message
 
 
 def test_without_a_loop_around_it_an_inner_loop_is_a_mistake(call: Any) -> None:
-    assert "there is no loop here that 'call_1/part' could be run inside of" in call(tool_of(alone)).error
+    assert "there is no loop here that 'call_1/part' could be run inside of" in call(tool_of(alone)).message

@@ -98,19 +98,19 @@ def test_an_error_names_the_path_of_the_offending_value(arguments: Any, path: st
 def test_nothing_in_all_its_forms_is_no_arguments(text: str) -> None:
     assert read(text, nothing) == {}
     mistake = read(text, greet)
-    assert (mistake.kind, mistake.path) == ("invalid_arguments", "$")
+    assert (mistake.error_type, mistake.path) == ("invalid_arguments", "$")
 
 
 @pytest.mark.parametrize("text", ["[1]", "7", "true", '"[]"', '"7"', '"\\"{}\\""'])
 def test_json_that_is_no_object_is_not_taken_for_one(text: str) -> None:
-    assert read(text, nothing).kind == "not_an_object"
+    assert read(text, nothing).error_type == "not_an_object"
 
 
 @pytest.mark.parametrize(
     "text", ['{"name": "Ann', "{name: 1}", "{}{}", '{"name": NaN}', '{"n": -Infinity}', "undefined"]
 )
 def test_what_is_no_json_is_said_to_be_none(text: str) -> None:
-    assert read(text, greet).kind == "invalid_json"
+    assert read(text, greet).error_type == "invalid_json"
 
 
 def test_json_in_a_json_string_is_unwrapped_once() -> None:
@@ -118,8 +118,8 @@ def test_json_in_a_json_string_is_unwrapped_once() -> None:
 
 
 def test_arguments_over_the_limit_are_not_even_parsed() -> None:
-    assert read("x" * 1001).kind == "too_long"
-    assert "1,001 characters; 1,000 are allowed" in read("x" * 1001).error
+    assert read("x" * 1001).error_type == "too_long"
+    assert "1,001 characters; 1,000 are allowed" in read("x" * 1001).message
 
 
 def test_an_error_is_short_however_long_the_value_is() -> None:
@@ -131,7 +131,7 @@ def test_an_error_is_short_however_long_the_value_is() -> None:
 def test_deep_nesting_is_an_error_and_no_crash(depth: int) -> None:
     text = '{"tree": ' + '{"child": ' * depth + "{}" + "}" * depth + "}"
     read(text, limit=10**7)
-    assert read("[" * depth, limit=10**7).kind == "invalid_json"
+    assert read("[" * depth, limit=10**7).error_type == "invalid_json"
 
 
 def test_half_a_character_does_not_get_in() -> None:
@@ -141,7 +141,7 @@ def test_half_a_character_does_not_get_in() -> None:
 
 
 def test_a_huge_number_is_an_error_and_no_crash() -> None:
-    assert read('{"tree": {"size": ' + "1" * 5000 + "}}", limit=10_000).kind == "invalid_json"
+    assert read('{"tree": {"size": ' + "1" * 5000 + "}}", limit=10_000).error_type == "invalid_json"
     assert read('{"tree": {"size": 12345678901234567890123}}')["tree"]["size"] == 12345678901234567890123
 
 
@@ -183,12 +183,12 @@ def test_half_a_character_does_not_get_in_unescaped_either() -> None:
 def test_five_megabytes_are_read_where_they_are_allowed() -> None:
     text = json.dumps({"name": "x" * 5_000_000})
     assert len(read(text, greet, 10**7)["name"]) == 5_000_000
-    assert read(text, greet, 200_000).kind == "too_long"
+    assert read(text, greet, 200_000).error_type == "too_long"
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"name":' * 100_000, '"' + "[" * 100_000 + '"'])
 def test_a_hundred_thousand_brackets_are_an_error_and_no_crash(text: str) -> None:
-    assert read(text, greet, 10**7).kind == "invalid_json"
+    assert read(text, greet, 10**7).error_type == "invalid_json"
 
 
 @tool(
@@ -203,11 +203,11 @@ def step(by: float = 0, any: Any = None) -> Any:  # noqa: A002
 
 
 def test_a_number_that_python_cannot_reckon_with_is_an_error_and_no_crash() -> None:
-    assert read('{"name": 1e999}', greet).error.endswith("1e999 is too large")
-    assert read('{"by": ' + "1" * 400 + "}", step).error == "a number in the arguments is too large"
+    assert read('{"name": 1e999}', greet).message.endswith("1e999 is too large")
+    assert read('{"by": ' + "1" * 400 + "}", step).message == "a number in the arguments is too large"
     assert read('{"by": 1e308}', step, 10**4)
 
 
 def test_what_is_too_deep_to_be_compared_is_an_error_and_no_crash() -> None:
     deep = "[" * 900 + "]" * 900
-    assert read(f'{{"any": [{deep}, {deep}]}}', step, 10**4).kind in ("invalid_arguments", "invalid_json")
+    assert read(f'{{"any": [{deep}, {deep}]}}', step, 10**4).error_type in ("invalid_arguments", "invalid_json")

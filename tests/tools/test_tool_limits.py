@@ -49,7 +49,7 @@ def test_a_thread_may_outlive_the_loop_that_started_it(call: Any) -> None:
         threading.Timer(0.05, ended.set).start()
         return "late"
 
-    assert call(stuck).kind == "timed_out"
+    assert call(stuck).error_type == "timed_out"
     freed.set()  # the loop is closed by now
     assert ended.wait(30)
 

@@ -148,8 +148,8 @@ def test_a_circle_is_a_mistake_too(call: Any) -> None:
             value = [value]
         return value
 
-    assert "Circular" in call(circle).error
-    assert call(deep).kind == "tool_failed"
+    assert "Circular" in call(circle).message
+    assert call(deep).error_type == "tool_failed"
 
 
 def test_a_file_of_text_is_refused_where_it_is_made() -> None:

@@ -53,7 +53,7 @@ from agentfn.errors import ConflictError
 from agentfn.files import UploadStore
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import with_status
-from agentfn.store import TaskRecord
+from agentfn.store import TaskLister, TaskRecord
 from agentfn.store.task_events import status_event
 
 
@@ -85,7 +85,7 @@ class AgentRequestHandler(RequestHandler):
             set_empty_history(params, call)
             record = await self._read_task(call, params.id)
             task = self._to_response(record.task, call, params)
-            if record.has_push and self._push_configs is not None:
+            if record.pushes and self._push_configs is not None:
                 task.metadata.update({"agentfn": await self._push_configs.delivery_metadata(record)})
             return task
 
@@ -107,7 +107,7 @@ class AgentRequestHandler(RequestHandler):
                     response.ClearField("artifacts")
                 return response
 
-            return await self._tasks.list_page(params, call.caller.id, to_response)
+            return await TaskLister(self._tasks).list_page(params, call.caller.id, to_response)
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
@@ -121,7 +121,7 @@ class AgentRequestHandler(RequestHandler):
                     raise TaskNotCancelableError(f"Task cannot be canceled - current state: {state}")
                 task = with_status(record.task, TaskState.TASK_STATE_CANCELED, "Canceled at the caller's request.")
                 try:
-                    saved = await self._tasks.save(record, task=task, events=[status_event(task)], leased=False)
+                    saved = await self._tasks.save(record, task=task, events=[status_event(task)], held=False)
                 except ConflictError:
                     continue
                 return self._to_response(saved.task, call)

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 from typing import Any
 from uuid import uuid4
 
@@ -19,9 +20,8 @@ from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import loop_awaiting_input, with_status
 from agentfn.runs.work_queue import Continuation
 from agentfn.store import MessageRecord, TaskRecord
-from agentfn.store.push_store import PushSubscription, with_ids
+from agentfn.store.push_store import PushSubscription, subscription_item, with_ids
 from agentfn.store.task_events import status_event
-from agentfn.store.task_record import RecordChanges
 
 SAFETY_MARGIN_SECONDS = 3.0  # seconds after a lease's end that its insurance comes
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.2, 2.0  # seconds between the looks at a task that another invocation works on
@@ -60,17 +60,17 @@ class SendMessage:
         earlier = await load_related_tasks(self._runner, self._owner, incoming.message)
         task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
         head = TaskRecord(self._tasks.agent, self._owner, task, skill=incoming.skill)
-        changes = await self._store_message(incoming, head)
-        memory = earlier.to_memory(changes["files"], self._runner.settings)
-        turns = [*memory.turns, Turn("user", incoming.user_prompt(changes["files"]))]
+        head = dataclasses.replace(head, **await self._store_message(incoming, head))
+        memory = earlier.to_memory(head.files, self._runner.settings)
+        turns = [*memory.turns, Turn("user", incoming.user_prompt(head.files))]
+        head = dataclasses.replace(head, files=(*head.files, *memory.files))
         lease = self._lease_seconds()
-        await self._enqueue_safety_continuation(task.id, head.version, lease)
-        files = (*changes["files"], *memory.files)
-        changes |= {"files": files, "idle_runs": int(self._runs_here), **self._lease_fields(head, lease)}
-        head = dataclasses.replace(head, **changes)
+        await self._enqueue_safety_continuation(head, lease)
+        head = dataclasses.replace(head, idle=int(self._runs_here), **self._lease_fields(head, lease))
         records = incoming.message_records(task.id)
         try:
-            head = await self._tasks.create(head, records, turns, _first_subscription(push, task.id))
+            subscribed = functools.partial(_subscription_items, push) if push else None
+            head = await self._tasks.create(head, records, turns, subscribed)
         except ConflictError:
             return await self._find_original(records)
         return await self._start_run(head, turns)
@@ -101,8 +101,8 @@ class SendMessage:
             received["files"] += memory.files
             new = [*(dataclasses.replace(turn, loop_name=loop) for turn in memory.turns), *new]
         lease = self._lease_seconds()
-        await self._enqueue_safety_continuation(head.task.id, head.version + 1, lease)
-        changes: RecordChanges = {**received, **self._lease_fields(head, lease)}
+        await self._enqueue_safety_continuation(dataclasses.replace(head, version=head.version + 1), lease)
+        changes = {**received, **self._lease_fields(head, lease)}
         events = [status_event(received["task"])]
         try:
             head = await self._tasks.save(head, turns=new, events=events, messages=records, **changes)
@@ -119,15 +119,15 @@ class SendMessage:
         """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""
         return self._runner.lease(self._deadline).duration() if self._runs_here else 0.0
 
-    async def _enqueue_safety_continuation(self, task_id: str, version: int, lease: float) -> None:
-        """Asks for a run of a version that is about to be written: at once, or when its lease will have ended."""
-        message = Continuation(self._owner, task_id, version, self._tasks.clock())
+    async def _enqueue_safety_continuation(self, coming: TaskRecord, lease: float) -> None:
+        """A continuation for a head that is about to be written: for now, or for when its lease will have ended."""
+        message = Continuation(self._owner, coming.task.id, coming.version, self._tasks.clock())
         await self._runner.queue.send(message, lease + SAFETY_MARGIN_SECONDS if lease else 0.0)
 
-    def _lease_fields(self, head: TaskRecord, lease: float) -> RecordChanges:
+    def _lease_fields(self, head: TaskRecord, lease: float) -> dict[str, Any]:
         """The head's fields for a run that begins with such a lease, or for none."""
         begins = lease > 0
-        return {"leased": begins, "lease_end": self._tasks.clock() + lease, "run": head.run + begins}
+        return {"held": begins, "lease_end": self._tasks.clock() + lease, "run": head.run + begins}
 
     async def _start_run(self, head: TaskRecord, turns: list[Turn]) -> TaskRecord:
         """The task is accepted: whatever happens to a run that begins here, its insurance brings another."""
@@ -154,7 +154,7 @@ class SendMessage:
             pause = min(MAX_POLL_SECONDS, pause * 1.5)
         return head
 
-    async def _store_message(self, incoming: InboundMessage, head: TaskRecord) -> RecordChanges:
+    async def _store_message(self, incoming: InboundMessage, head: TaskRecord) -> dict[str, Any]:
         """The task with the message in its history, and its files stored. Files that no task comes to name expire."""
         try:
             records = await asyncio.to_thread(self._store_files, incoming, head)
@@ -205,6 +205,6 @@ class SendMessage:
             raise UnsupportedOperationError(TASK_BUSY.format(id=head.task.id))
 
 
-def _first_subscription(push: PushSubscription | None, task_id: str) -> PushSubscription | None:
-    """The subscription that a message brings, as one of the new task: all of its events are still to be delivered."""
-    return dataclasses.replace(push, config=with_ids(push.config, task_id), delivered_version=0) if push else None
+def _subscription_items(push: PushSubscription, head: TaskRecord) -> list[Any]:
+    config = with_ids(push.config, head.task.id)
+    return [subscription_item(head, dataclasses.replace(push, config=config, delivered_version=0))]

@@ -12,7 +12,7 @@ from uuid import uuid4
 from agentfn.errors import ToolError
 from agentfn.files.bucket import Bucket
 from agentfn.files.upload_store import Upload
-from agentfn.tools import File, FileInfo, FileLink, FileRecord, Origin
+from agentfn.tools import File, FileLink, FileRecord, Origin
 from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
 from agentfn.tools.workspaces.file_records import find_file, unique_file_name
 
@@ -59,7 +59,7 @@ class TaskWorkspace:
         return self.records
 
     @property
-    def produced(self) -> tuple[FileInfo, ...]:
+    def produced(self) -> tuple[FileRecord, ...]:
         return tuple(record for record in self.records if record.origin == "produced")
 
     def local_path(self, name: str) -> Path:
@@ -75,7 +75,7 @@ class TaskWorkspace:
     def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
         return self._store(file, "hidden" if hidden else "produced")
 
-    def add_link(self, link: FileLink) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileRecord:
         with self._lock:
             name = unique_file_name(self._records, sanitize_file_name(link.name), "produced")
             kind = sanitize_media_type(link.media_type or File(name, b"").content_type)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentfn.loop.agent_loop import AgentLoop
+    from agentfn.loop.loop_environment import LoopEnvironment
     from agentfn.loop.loop_events import (
         LoopEvent,
         LoopFinished,
@@ -20,15 +21,18 @@ if TYPE_CHECKING:
         ToolsFinished,
     )
     from agentfn.loop.loop_limits import LoopLimits
+    from agentfn.loop.loop_options import LoopOptions
     from agentfn.loop.loop_result import LoopResult, LoopStatus
     from agentfn.loop.nested_loops import NestedLoops
     from agentfn.loop.tool_protocols.tool_protocol import ToolProtocolName
 
 __all__ = [
     "AgentLoop",
+    "LoopEnvironment",
     "LoopEvent",
     "LoopFinished",
     "LoopLimits",
+    "LoopOptions",
     "LoopResult",
     "LoopStatus",
     "ModelTurn",
@@ -44,7 +48,9 @@ __all__ = [
 
 _MODULES = {
     "AgentLoop": "agent_loop",
+    "LoopEnvironment": "loop_environment",
     "LoopLimits": "loop_limits",
+    "LoopOptions": "loop_options",
     "LoopResult": "loop_result",
     "LoopStatus": "loop_result",
     "NestedLoops": "nested_loops",

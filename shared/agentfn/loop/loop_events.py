@@ -1,9 +1,4 @@
-"""What a loop tells while it plays. Every event serialises to JSON.
-
-`turns` are new entries of the transcript. Whoever listens keeps them: at once, before asking for the next event, where
-the event is `urgent` (a tool with effects runs next, or has run), else with the next save. `loop` names the inner loop
-that tells; the task's own has no name.
-"""
+"""The events of a running loop. Each of them can be serialised to JSON."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -16,37 +11,43 @@ from agentfn.models.messages import FinishReason
 
 @dataclass(frozen=True)
 class LoopEvent:
+    """`loop_name` is the name of the nested loop that yields the event; empty for the task's main loop."""
+
     kind: ClassVar[str] = "event"
     step: int
-    loop: str = field(default="", kw_only=True)
+    loop_name: str = field(default="", kw_only=True)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        turns = self._new_turns()
-        return tuple(dataclasses.replace(turn, loop_name=self.loop) for turn in turns) if self.loop else turns
+        """New turns of the transcript, which the reader of the events saves."""
+        turns, name = self._new_turns(), self.loop_name
+        return tuple(dataclasses.replace(turn, loop_name=name) for turn in turns) if name else turns
 
     @property
     def urgent(self) -> bool:
+        """Whether `turns` must be saved before the next event is read: a tool with effects runs next, or has run."""
         return False
 
     def _new_turns(self) -> tuple[Turn, ...]:
         return ()
 
     def to_json(self) -> dict[str, Any]:
-        shape = {name: _to_json(value) for name, value in vars(self).items() if name != "loop" or value}
-        return {"kind": self.kind, **shape}
+        fields = {name: _to_json(value) for name, value in vars(self).items() if name != "loop_name" or value}
+        return {"kind": self.kind, **fields}
 
 
 @dataclass(frozen=True)
 class StepStarted(LoopEvent):
+    """The model is called next."""
+
     kind: ClassVar[str] = "step_started"
 
 
 @dataclass(frozen=True)
 class TextDelta(LoopEvent):
-    """A piece of the text that the model is producing. It goes to `offset` of that turn's text, in characters.
+    """A chunk of the text that the model writes. `offset` is its position in the turn's text, in characters.
 
-    Whatever was told past there before is void: a stream that broke may come out differently the second time.
+    All text that was sent earlier from that position on is replaced: a stream that is retried may give another text.
     """
 
     kind: ClassVar[str] = "text_delta"
@@ -56,7 +57,7 @@ class TextDelta(LoopEvent):
 
 @dataclass(frozen=True)
 class ModelTurn(LoopEvent):
-    """`acts` says that tools of the agent's own run next."""
+    """The model's complete turn. `runs_tools` says that tools of the agent run next."""
 
     kind: ClassVar[str] = "model_turn"
     turn: Turn
@@ -68,20 +69,22 @@ class ModelTurn(LoopEvent):
 
     @property
     def urgent(self) -> bool:
-        return self.runs_tools or bool(self.loop)
+        return self.runs_tools or bool(self.loop_name)
 
 
 @dataclass(frozen=True)
 class ToolCallStarted(LoopEvent):
+    """A tool call is started."""
+
     kind: ClassVar[str] = "tool_called"
     call: ToolCall
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """`turn` answers `call`. `seconds` is how long it took; `error` whether the model was told of a mistake.
+    """The result of `call`, as `turn`. `seconds` is how long it took, `is_error` whether the model reads an error.
 
-    `summary` is one line for whoever watches, as "3 matches".
+    `summary` is one line for the caller, such as "3 matches".
     """
 
     call: ToolCall
@@ -93,7 +96,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class ToolsFinished(LoopEvent):
-    """Calls that ended at about the same time: one save keeps them all. `ran` is False where none had an effect."""
+    """Calls that finished at about the same time, saved together. `ran` is False if none of them had an effect."""
 
     kind: ClassVar[str] = "tools_finished"
     results: tuple[ToolResult, ...]
@@ -109,13 +112,15 @@ class ToolsFinished(LoopEvent):
 
 @dataclass(frozen=True)
 class Progress(LoopEvent):
+    """A progress message from a tool or the model to the caller."""
+
     kind: ClassVar[str] = "progress"
     text: str
 
 
 @dataclass(frozen=True)
 class Notice(LoopEvent):
-    """Something that the operator may want to know and the caller need not: a retry, a nudge."""
+    """A message for the operator, not for the caller: a retry, or an unusable response."""
 
     kind: ClassVar[str] = "notice"
     text: str
@@ -123,6 +128,8 @@ class Notice(LoopEvent):
 
 @dataclass(frozen=True)
 class LoopFinished(LoopEvent):
+    """The loop has ended. Always the last event."""
+
     kind: ClassVar[str] = "final"
     result: LoopResult
 

@@ -1,4 +1,4 @@
-"""How far a loop may go, and what is said when it went so far."""
+"""Limits of a loop, and the prompt for its final answer when one of them is reached."""
 
 from dataclasses import dataclass, field
 
@@ -6,9 +6,8 @@ from agentfn.models import Usage
 from agentfn.settings_groups import LoopSettings, ModelSettings, default_of
 from agentfn.tools.execution import ToolLimits
 
-LIFECYCLE_TOOL_NAMES = frozenset(
-    {"finish", "ask_user", "reject_task", "request_auth", "report_progress"}
-)  # the loop's own tools
+# Stated again here, so that a process which only reads tasks does not import the tools.
+LIFECYCLE_TOOL_NAMES = frozenset({"finish", "ask_user", "reject_task", "request_auth", "report_progress"})
 FINAL_ANSWER_PROMPT = (
     "{limit} reached, and tools are off. Give the best answer that what you have found so far allows, "
     "and say what is missing."
@@ -17,10 +16,10 @@ FINAL_ANSWER_PROMPT = (
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """`seconds` is the longest that one call may take, `retries` the budget of retries that a loop begins with.
+    """`timeout_seconds` limits one model call. `max_retries` is the retry budget with which a loop starts.
 
-    Each retry takes one of the budget, and each call that needs none gives one back: a bad hour ends a task, a bad
-    minute now and then does not.
+    Each retry takes one from the budget. Each call that succeeds at once gives one back, so that only a long outage
+    ends a task.
     """
 
     timeout_seconds: float = default_of(ModelSettings, "timeout_seconds")
@@ -29,11 +28,11 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class LoopLimits:
-    """None is no limit. `cost` is in US dollars, and is kept where the model's price is known.
+    """None means no limit. `max_cost` is in US dollars and needs a known price of the model.
 
-    `history_chars` and `history_tokens` are the most of a transcript that the model is shown. `repeats` is how often
-    the same call may be made in a row, `nudges` how often a reply that cannot be read is asked for again.
-    `closing_seconds` are kept for the last answer where a loop that runs out of time cannot go on in another run.
+    `max_history_chars` and `max_history_tokens` limit the part of the transcript that the model sees. `max_repeats` is
+    how often the same call may be made in a row, `max_retry_prompts` how often an unusable response is asked for again.
+    `final_answer_seconds` are reserved for the final answer if no other run can continue the loop.
     """
 
     max_steps: int = default_of(LoopSettings, "max_steps")
@@ -48,7 +47,7 @@ class LoopLimits:
     tools: ToolLimits = field(default_factory=ToolLimits)
 
     def reached_limit(self, step: int, usage: Usage) -> str:
-        """The limit that forbids a further step, as a finish reason; empty where none does."""
+        """The limit that forbids another step, as a finish reason; empty if there is none."""
         if step > self.max_steps:
             return "max_steps"
         if self.max_total_tokens is not None and usage.total_tokens >= self.max_total_tokens:
@@ -58,10 +57,10 @@ class LoopLimits:
         return ""
 
     def final_answer_prompt(self, limit: str) -> str:
-        """What the model is told when that limit is met."""
-        words = {
+        """The prompt for the final answer, after `limit` was reached."""
+        reasons = {
             "max_steps": f"The limit of {self.max_steps} steps is",
             "max_tokens": f"The limit of {self.max_total_tokens:,} tokens is" if self.max_total_tokens else "",
             "max_cost": f"The limit of {self.max_cost} US dollars is" if self.max_cost else "",
         }
-        return FINAL_ANSWER_PROMPT.format(limit=words.get(limit) or "The end of the time is")
+        return FINAL_ANSWER_PROMPT.format(limit=reasons.get(limit) or "The end of the time is")

@@ -1,4 +1,4 @@
-"""Asking the model, and the one owner of retries."""
+"""Calls of the model with retries, backoff and a timeout. Nothing else in the package retries model calls."""
 
 import asyncio
 import contextlib
@@ -10,19 +10,19 @@ from collections.abc import AsyncGenerator
 from agentfn.deadline import Deadline
 from agentfn.errors import ModelUnavailable
 from agentfn.loop.loop_events import LoopEvent, Notice, TextDelta
-from agentfn.loop.loop_limits import RetryPolicy as RetryPolicy
+from agentfn.loop.loop_limits import RetryPolicy
 from agentfn.models import Model, ModelRequest, ModelResponse, SupportsStreaming
 from agentfn.tools.tool_output import replace_surrogates
 
 INITIAL_BACKOFF_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 20.0
-MIN_CALL_SECONDS = 1.0  # seconds; a model call with less time than this is not started
+MIN_CALL_SECONDS = 1.0  # a model call is not started with less time remaining
 MAX_RETRY_AFTER_SECONDS = 86_400.0
-TIMEOUT_MARGIN_SECONDS = 0.25  # seconds past a prompt's own timeout that a door gets to notice it
+TIMEOUT_MARGIN_SECONDS = 0.25  # a model keeps `request.timeout` itself; this much later the loop ends the call
 
 
 class DeadlineReached(Exception):  # noqa: N818 - a signal inside the loop, not an error
-    """This run cannot go on before its deadline; the next one should start in `resume_in` seconds."""
+    """The run cannot continue before its deadline. The next run should start in `resume_in_seconds`."""
 
     def __init__(self, resume_in_seconds: float = 0.0) -> None:
         super().__init__()
@@ -30,33 +30,31 @@ class DeadlineReached(Exception):  # noqa: N818 - a signal inside the loop, not 
 
 
 class RetryingModel:
-    """Asks one model for as long as a loop plays. With `stream`, the text is told while it is produced."""
+    """A model with retries, used by one loop. With `stream`, it yields the text while the model writes it."""
 
     def __init__(self, model: Model, retry_policy: RetryPolicy, *, stream: bool = False) -> None:
         self._model = model
         self._retry_policy = retry_policy
-        self._stream = stream
         self.streams = stream and isinstance(model, SupportsStreaming)
         self._retries_left = retry_policy.max_retries
 
-    async def ask(
-        self, step: int, prompt: ModelRequest, deadline: Deadline
+    async def generate(
+        self, step: int, request: ModelRequest, deadline: Deadline
     ) -> AsyncGenerator[LoopEvent | ModelResponse]:
-        """The text in pieces, notices of retries, and last the reply.
+        """Yields TextDelta events, a Notice for each retry, and last the response.
 
-        Raises OutOfTime where the deadline comes first, ModelError where the model is at fault.
+        Raises DeadlineReached if the deadline comes first, ModelError if the model fails for good.
         """
-        shown = _StreamedText(step)
+        text = _StreamedText(step)
         for attempt in itertools.count():
             if deadline.remaining() < MIN_CALL_SECONDS:
                 raise DeadlineReached
             try:
-                once = self._attempt(
-                    dataclasses.replace(prompt, timeout=deadline.limit(self._retry_policy.timeout_seconds))
-                )
-                async with contextlib.aclosing(once) as pieces:
-                    async for piece in pieces:
-                        for item in shown.finish(piece) if isinstance(piece, ModelResponse) else shown.append(piece):
+                timeout = deadline.limit(self._retry_policy.timeout_seconds)
+                call = self._call_model(dataclasses.replace(request, timeout=timeout))
+                async with contextlib.aclosing(call) as chunks:
+                    async for chunk in chunks:
+                        for item in text.finish(chunk) if isinstance(chunk, ModelResponse) else text.append(chunk):
                             yield item
                 self._retries_left = min(self._retry_policy.max_retries, self._retries_left + (attempt == 0))
                 return
@@ -64,10 +62,10 @@ class RetryingModel:
                 pause = self._next_pause(error, attempt, deadline)
                 yield Notice(step, f"{error}; asking again in {pause:.1f} s")
                 await asyncio.sleep(pause)
-                shown.restart()
+                text.restart()
 
     def _next_pause(self, error: ModelUnavailable, attempt: int, deadline: Deadline) -> float:
-        """Seconds until the next attempt. Raises what ends the asking where there is none."""
+        """Seconds until the next attempt. Raises DeadlineReached or `error` if there is none."""
         if deadline.remaining() < MIN_CALL_SECONDS:
             raise DeadlineReached(max(0.0, min(MAX_RETRY_AFTER_SECONDS, error.retry_after or 0.0))) from error
         if self._retries_left == 0:
@@ -78,36 +76,42 @@ class RetryingModel:
         self._retries_left -= 1
         return pause
 
-    async def _attempt(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
-        """A door keeps its own timeout; this one is for a door that does not."""
-        until = asyncio.get_running_loop().time() + prompt.timeout + TIMEOUT_MARGIN_SECONDS
-        try:
-            if not (self._stream and isinstance(self._model, SupportsStreaming)):
-                async with asyncio.timeout_at(until):
-                    reply = await self._model.generate(prompt)
-                yield reply
-                return
-            async with contextlib.aclosing(self._model.stream(prompt)) as pieces:
-                while True:
-                    async with asyncio.timeout_at(until):  # never around a yield: it would end the reader's wait
-                        piece = await anext(pieces, None)
-                    if piece is None:
-                        raise ModelUnavailable(f"{self._model.name} ended its stream without a reply")
-                    yield piece
-                    if isinstance(piece, ModelResponse):
-                        return
-        except TimeoutError:
-            raise ModelUnavailable(f"{self._model.name} did not answer within {prompt.timeout:.0f} s") from None
+    async def _call_model(self, request: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
+        """One attempt: chunks of text, then the response. Raises ModelUnavailable when the timeout has passed."""
+        model = self._model
+        chunks = (
+            model.stream(request)
+            if self.streams and isinstance(model, SupportsStreaming)
+            else _generate(model, request)
+        )
+        end = asyncio.get_running_loop().time() + request.timeout + TIMEOUT_MARGIN_SECONDS
+        async with contextlib.aclosing(chunks):
+            while True:
+                try:
+                    async with asyncio.timeout_at(end):  # not around the yield: it would limit the reader's time
+                        chunk = await anext(chunks, None)
+                except TimeoutError:
+                    text = f"{model.name} did not answer within {request.timeout:.0f} s"
+                    raise ModelUnavailable(text) from None
+                if chunk is None:
+                    raise ModelUnavailable(f"{model.name} ended its stream without a reply")
+                yield chunk
+                if isinstance(chunk, ModelResponse):
+                    return
 
 
-def common_prefix_length(one: str, other: str) -> int:
-    """How many characters they begin with alike."""
-    pairs = zip(one, other, strict=False)
-    return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+async def _generate(model: Model, request: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
+    yield await model.generate(request)
+
+
+def common_prefix_length(first: str, second: str) -> int:
+    """How many characters the two texts have in common at their start."""
+    pairs = zip(first, second, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
 
 
 class _StreamedText:
-    """What of one turn's text was told: a stream that is begun again does not tell the same text twice."""
+    """The text of one turn that was yielded so far. A stream that is retried does not yield the same text again."""
 
     def __init__(self, step: int) -> None:
         self._step = step
@@ -117,22 +121,22 @@ class _StreamedText:
     def restart(self) -> None:
         self._current = ""
 
-    def append(self, piece: str) -> list[TextDelta]:
-        self._current += replace_surrogates(piece)
+    def append(self, chunk: str) -> list[TextDelta]:
+        self._current += replace_surrogates(chunk)
         if self._sent.startswith(self._current):
             return []
-        same = common_prefix_length(self._sent, self._current)
+        offset = common_prefix_length(self._sent, self._current)
         self._sent = self._current
-        return [TextDelta(self._step, self._current[same:], same)]
+        return [TextDelta(self._step, self._current[offset:], offset)]
 
-    def finish(self, reply: ModelResponse) -> list[LoopEvent | ModelResponse]:
-        """A reply that is shorter than what a broken stream had told takes the rest back."""
-        excess = len(self._sent) > len(self._current)
-        return [*([TextDelta(self._step, "", len(self._current))] if excess else []), reply]
+    def finish(self, response: ModelResponse) -> list[LoopEvent | ModelResponse]:
+        """The response. If a broken stream had sent more text than this one, an event takes the excess back."""
+        has_excess = len(self._sent) > len(self._current)
+        return [*([TextDelta(self._step, "", len(self._current))] if has_excess else []), response]
 
 
 def _backoff(attempt: int, retry_after: float | None) -> float:
-    """Exponential, with jitter so that many tasks do not come back at once; the provider's own word goes first."""
+    """Exponential backoff with jitter, so that tasks do not retry all at once. `retry_after` takes precedence."""
     jitter = random.uniform(0.75, 1.25)  # noqa: S311 - not for secrets
     if retry_after is not None:
         return max(0.0, min(MAX_RETRY_AFTER_SECONDS, retry_after)) + (jitter - 0.75)

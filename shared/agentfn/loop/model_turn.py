@@ -1,4 +1,4 @@
-"""A turn of the model: asked for until it can be gone on with."""
+"""One turn of the model: the request is repeated until the response can be used."""
 
 import contextlib
 import dataclasses
@@ -16,64 +16,71 @@ from agentfn.loop.tool_protocols.tool_protocol import ToolProtocol
 from agentfn.loop.transcript import sanitize_response, visible_turns, with_unique_ids
 from agentfn.models import ModelRequest, ModelResponse, Turn, Usage
 
-MIN_HISTORY_CHARS = 2_000  # of a transcript; one that is too long even so is the model's last word
+MIN_HISTORY_CHARS = 2_000  # if even a transcript this short exceeds the context window, the error is raised
 
 
 @dataclass(frozen=True)
 class ModelTurnRunner:
+    """Runs model turns: trims the history, calls the model, and asks again when a response is unusable."""
+
     model: RetryingModel
     protocol: ToolProtocol
     limits: LoopLimits
 
-    async def run(self, step: int, prompt: ModelRequest, deadline: Deadline) -> AsyncGenerator[LoopEvent]:
-        """The events of its making, then a ModelTurn. `prompt` holds the whole transcript.
+    async def run(self, step: int, request: ModelRequest, deadline: Deadline) -> AsyncGenerator[LoopEvent]:
+        """The events of the turn; the last one is its ModelTurn. `request` holds the whole transcript.
 
-        What an unreadable reply was answered with is told to the model and not kept; it is paid for all the same.
+        Unusable responses and their retry prompts are shown to the model but not saved. Their usage is counted.
+        Raises DeadlineReached and ModelError.
         """
-        aside: list[Turn] = []
-        spent = Usage()
-        screen = ""
-        for nudges in range(self.limits.max_retry_prompts + 1):
-            async with contextlib.aclosing(self._request(step, prompt, aside, deadline)) as items:
+        retry_turns: list[Turn] = []
+        usage = Usage()
+        streamed = ""
+        for retries in range(self.limits.max_retry_prompts + 1):
+            async with contextlib.aclosing(self._request(step, request, retry_turns, deadline)) as items:
                 async for item in items:
                     if isinstance(item, TextDelta):
-                        screen = screen[: item.offset] + item.text
+                        streamed = streamed[: item.offset] + item.text
                     if isinstance(item, LoopEvent):
                         yield item
                     else:
-                        reply = sanitize_response(item)
-            spent += reply.usage
-            if reply.finish_reason == "content_filter":  # what is left of it was not meant to be acted on
-                reply = dataclasses.replace(reply, tool_calls=())
-            read = self.protocol.read_response(reply, prompt)
-            meant = read if isinstance(read, ModelResponse) else self.protocol.fall_back(reply)
-            if isinstance(read, ModelResponse) or nudges == self.limits.max_retry_prompts:
+                        response = sanitize_response(item)
+            usage += response.usage
+            if response.finish_reason == "content_filter":  # its tool calls may be incomplete: they are not run
+                response = dataclasses.replace(response, tool_calls=())
+            read = self.protocol.read_response(response, request)
+            if isinstance(read, ModelResponse):
+                response = read
                 break
-            yield Notice(step, f"a reply that cannot be gone on with; the model was told: {read.reason}")
-            aside += read.turns()
-        meant = sanitize_response(meant)  # an escaped half of a character comes to light when JSON is read
-        calls = with_unique_ids(meant.tool_calls, prompt.turns)
-        turn = dataclasses.replace(meant, tool_calls=calls, usage=spent).turn
-        if self.model.streams and screen != turn.text:
-            same = common_prefix_length(screen, turn.text)
-            yield TextDelta(step, turn.text[same:], same)
-        yield ModelTurn(step, turn, any(call.name not in LIFECYCLE_TOOLS for call in calls), meant.finish_reason)
+            if retries == self.limits.max_retry_prompts:
+                response = self.protocol.fall_back(response)
+                break
+            yield Notice(step, f"the response is unusable; the model was told: {read.reason}")
+            retry_turns += read.turns()
+        response = sanitize_response(response)  # reading JSON can produce new surrogates
+        calls = with_unique_ids(response.tool_calls, request.turns)
+        turn = dataclasses.replace(response, tool_calls=calls, usage=usage).turn
+        if self.model.streams and streamed != turn.text:
+            offset = common_prefix_length(streamed, turn.text)
+            yield TextDelta(step, turn.text[offset:], offset)
+        runs_tools = any(call.name not in LIFECYCLE_TOOLS for call in calls)
+        yield ModelTurn(step, turn, runs_tools, response.finish_reason)
 
     async def _request(
-        self, step: int, prompt: ModelRequest, aside: Sequence[Turn], deadline: Deadline
+        self, step: int, request: ModelRequest, retry_turns: Sequence[Turn], deadline: Deadline
     ) -> AsyncGenerator[LoopEvent | ModelResponse]:
-        """The reply to as much of the transcript as the limits and the model allow."""
-        chars = char_budget(prompt.turns, self.limits.max_history_chars, self.limits.max_history_tokens)
+        """The response to as much of the transcript as the limits and the model's context window allow."""
+        max_chars = char_budget(request.turns, self.limits.max_history_chars, self.limits.max_history_tokens)
         while True:
-            turns = (*trim_history(visible_turns(prompt.turns), chars), *aside)
+            turns = (*trim_history(visible_turns(request.turns), max_chars), *retry_turns)
             try:
-                put = self.protocol.to_request(dataclasses.replace(prompt, turns=turns))
-                async with contextlib.aclosing(self.model.ask(step, put, deadline)) as items:
+                trimmed = self.protocol.to_request(dataclasses.replace(request, turns=turns))
+                async with contextlib.aclosing(self.model.generate(step, trimmed, deadline)) as items:
                     async for item in items:
                         yield item
                 return
             except ContextWindowExceeded as error:
-                chars = min(chars, sum(len(turn.text) for turn in turns)) // 2
-                if chars < MIN_HISTORY_CHARS:
+                max_chars = min(max_chars, sum(len(turn.text) for turn in turns)) // 2
+                if max_chars < MIN_HISTORY_CHARS:
                     raise
-                yield Notice(step, f"{error}; asking again with the newest {chars:,} characters of the transcript")
+                yield Notice(step, f"{error}; asking again with the newest {max_chars:,} characters of the transcript")

@@ -1,4 +1,4 @@
-"""How a play of a loop ends, as its result."""
+"""Functions that build the result of a loop, one for each way in which it can end."""
 
 from agentfn.loop.loop_limits import LoopLimits
 from agentfn.loop.loop_result import LoopResult
@@ -8,47 +8,48 @@ from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS, FinalOutput
 from agentfn.loop.transcript import count_steps
 from agentfn.models import ToolCall, Turn
 from agentfn.models.messages import FinishReason
-from agentfn.tools import FileInfo
+from agentfn.tools import FileRecord
 
 EMPTY_ANSWER = "The model gave an empty answer, and so it did when it was asked again."
 CONTENT_FILTERED = "The model's provider stopped the answer with its content filter."
 
-Files = tuple[FileInfo, ...]
+type Files = tuple[FileRecord, ...]
 
 
-def answer_result(tally: LoopState, turn: Turn, finish: FinishReason, limit: str, produced: Files) -> LoopResult:
-    """The model answered in text. `limit` is the one that was met before, if one was."""
-    if finish == "content_filter":
-        return tally.build_result("failed", turn.text or CONTENT_FILTERED, "content_filter")
+def answer_result(state: LoopState, turn: Turn, finish_reason: FinishReason, limit: str, produced: Files) -> LoopResult:
+    """The result when the model answers in text. `limit` is the limit that was reached before, or empty."""
+    if finish_reason == "content_filter":
+        return state.build_result("failed", turn.text or CONTENT_FILTERED, "content_filter")
     if not turn.text:
-        return tally.build_result("failed", EMPTY_ANSWER, "empty_answer")
-    return tally.build_result("completed", turn.text, limit or ("length" if turn.truncated else "answer"), produced)
+        return state.build_result("failed", EMPTY_ANSWER, "empty_answer")
+    return state.build_result("completed", turn.text, limit or ("length" if turn.truncated else "answer"), produced)
 
 
-def final_output_result(tally: LoopState, ending: FinalOutput, tool: str, produced: Files) -> LoopResult:
-    """A lifecycle tool ended it; `produced` are all files that may be handed over."""
-    chosen = tuple(info for info in produced if info.name in ending.files) if ending.files else produced
-    files = chosen if ending.status == "completed" else ()
-    return tally.build_result(ending.status, ending.text, tool, files, auth_scheme=ending.auth_scheme)
+def final_output_result(state: LoopState, output: FinalOutput, produced: Files) -> LoopResult:
+    """The result when a lifecycle tool ends the loop. `produced` are all files that may be returned."""
+    selected = tuple(file for file in produced if file.name in output.files) if output.files else produced
+    files = selected if output.status == "completed" else ()
+    return state.build_result(output.status, output.text, output.tool_name, files, auth_scheme=output.auth_scheme)
 
 
-def approval_result(tally: LoopState, call: ToolCall) -> LoopResult:
-    """A call needs the user's word first."""
-    return tally.build_result("input_required", approval_question(call), "approval", call=call)
+def approval_result(state: LoopState, call: ToolCall) -> LoopResult:
+    """The result when a tool call needs the user's approval."""
+    return state.build_result("input_required", approval_question(call), "approval", call=call)
 
 
-def existing_result(tally: LoopState, limits: LoopLimits, produced: Files) -> LoopResult | None:
-    """The result of a loop whose last turn is in the transcript already: then nobody is asked again."""
-    last = tally.turns[-1] if tally.turns else None
+def existing_result(state: LoopState, limits: LoopLimits, produced: Files) -> LoopResult | None:
+    """The result of a loop whose transcript already holds its last turn; None if the loop has to continue."""
+    last = state.turns[-1] if state.turns else None
     if last is None or last.role == "user":
         return None
-    spoken = next(turn for turn in reversed(tally.turns) if turn.role == "assistant")
-    if not spoken.tool_calls:
-        limit = "max_steps" if count_steps(tally.turns) > limits.max_steps else ""
-        return answer_result(tally, spoken, "content_filter" if spoken.content_filtered else "stop", limit, produced)
-    results = {turn.tool_call_id: turn.text for turn in tally.turns if turn.role == "tool"}
-    for call in spoken.tool_calls:
-        ending = find_final_output(call, results.get(call.id, "")) if call.name in LIFECYCLE_TOOLS else None
-        if ending is not None:
-            return final_output_result(tally, ending, call.name, produced)
+    model_turn = next(turn for turn in reversed(state.turns) if turn.role == "assistant")
+    if not model_turn.tool_calls:
+        limit = "max_steps" if count_steps(state.turns) > limits.max_steps else ""
+        finish_reason: FinishReason = "content_filter" if model_turn.content_filtered else "stop"
+        return answer_result(state, model_turn, finish_reason, limit, produced)
+    results = {turn.tool_call_id: turn.text for turn in state.turns if turn.role == "tool"}
+    for call in model_turn.tool_calls:
+        output = find_final_output(call, results.get(call.id, "")) if call.name in LIFECYCLE_TOOLS else None
+        if output is not None:
+            return final_output_result(state, output, produced)
     return None

@@ -1,4 +1,4 @@
-"""Where a transcript stands. Everything here is a pure function of its turns: that is how a run finds its place."""
+"""Pure functions of a transcript. A run uses them to find out where an earlier run stopped."""
 
 import dataclasses
 import itertools
@@ -10,8 +10,9 @@ from agentfn.tools.tool_output import replace_surrogates
 
 
 def order_turns(turns: Iterable[Turn]) -> list[Turn]:
-    """The turns with all results of a model's turn straight after it, in the order of its calls, however they were
-    saved. What the user says while calls wait for him is marked as the answer to the first of them and comes after.
+    """The turns with the results of a model's turn directly after it, in the order of its calls.
+
+    A user turn while calls wait for approval gets the id of the first of these calls, and comes after the results.
     """
     ordered: list[Turn] = []
     group = _TurnGroup()
@@ -25,32 +26,31 @@ def order_turns(turns: Iterable[Turn]) -> list[Turn]:
 
 
 class _TurnGroup:
-    """A turn of the model, the results of its calls, and the user's verdicts on those that waited for him."""
+    """A turn of the model, the results of its calls, and the user's decisions on calls that needed approval."""
 
-    def __init__(self, spoken: Turn | None = None) -> None:
-        self._model_turn = spoken
-        self._places = {call.id: place for place, call in enumerate(spoken.tool_calls)} if spoken else {}
+    def __init__(self, model_turn: Turn | None = None) -> None:
+        self._model_turn = model_turn
+        self._indexes = {call.id: index for index, call in enumerate(model_turn.tool_calls)} if model_turn else {}
         self._results: list[Turn] = []
         self._decisions: list[Turn] = []
 
     def accepts(self, turn: Turn) -> bool:
-        return turn.role == "tool" or turn.tool_call_id in self._places or bool(self._pending_call_ids())
+        return turn.role == "tool" or turn.tool_call_id in self._indexes or bool(self._pending_call_ids())
 
     def add(self, turn: Turn) -> None:
         if turn.role == "tool":
             self._results.append(turn)
-        else:
-            self._decisions.append(
-                turn if turn.tool_call_id else dataclasses.replace(turn, tool_call_id=self._pending_call_ids()[0])
-            )
+            return
+        call_id = turn.tool_call_id or self._pending_call_ids()[0]
+        self._decisions.append(dataclasses.replace(turn, tool_call_id=call_id))
 
     def turns(self) -> list[Turn]:
-        results = sorted(self._results, key=lambda result: self._places.get(result.tool_call_id, 0))
+        results = sorted(self._results, key=lambda result: self._indexes.get(result.tool_call_id, 0))
         return [*([self._model_turn] if self._model_turn else []), *results, *self._decisions]
 
     def _pending_call_ids(self) -> list[str]:
-        settled = {turn.tool_call_id for turn in (*self._results, *self._decisions)}
-        return [call_id for call_id in self._places if call_id not in settled]
+        answered = {turn.tool_call_id for turn in (*self._results, *self._decisions)}
+        return [call_id for call_id in self._indexes if call_id not in answered]
 
 
 def pending_calls(turns: Sequence[Turn]) -> tuple[ToolCall, ...]:
@@ -67,7 +67,7 @@ def pending_calls(turns: Sequence[Turn]) -> tuple[ToolCall, ...]:
 
 
 def approval_reply(turns: Sequence[Turn], call: ToolCall) -> str | None:
-    """What the user said when he was shown that call; None where he was not, or has not answered."""
+    """The user's reply to the question whether `call` may be run; None if there is none."""
     for turn in reversed(turns):
         if turn.role == "user" and turn.tool_call_id == call.id:
             return turn.text
@@ -77,37 +77,38 @@ def approval_reply(turns: Sequence[Turn], call: ToolCall) -> str | None:
 
 
 def visible_turns(turns: Iterable[Turn]) -> list[Turn]:
-    """What the model sees: a verdict is told with the result of the call that it was about."""
+    """The turns that the model sees. A decision on a call is not among them: it is part of the call's result."""
     return [turn for turn in turns if turn.role != "user" or not turn.tool_call_id]
 
 
 def turns_of_loop(turns: Iterable[Turn], name: str) -> list[Turn]:
-    """The turns of one loop among all of a task's."""
+    """The turns of one loop, from the turns of the whole task."""
     return [turn for turn in turns if turn.loop_name == name]
 
 
 def truncated_call_id(turns: Sequence[Turn]) -> str:
-    """The id of the call that the output limit cut off: the last of its turn. Empty where none was."""
-    spoken = next(turn for turn in reversed(turns) if turn.role == "assistant")
-    return spoken.tool_calls[-1].id if spoken.truncated and spoken.tool_calls else ""
+    """The id of the call that was cut off at the output limit: the last of its turn. Empty if there is none."""
+    last = next(turn for turn in reversed(turns) if turn.role == "assistant")
+    return last.tool_calls[-1].id if last.truncated and last.tool_calls else ""
 
 
 def turns_since_user(turns: Sequence[Turn]) -> list[Turn]:
-    """The turns after the user's last one, verdicts apart."""
-    for place in range(len(turns) - 1, -1, -1):
-        if turns[place].role == "user" and not turns[place].tool_call_id:
-            return list(turns[place + 1 :])
+    """The turns after the user's last one. Decisions on calls do not count as turns of the user."""
+    for index in range(len(turns) - 1, -1, -1):
+        if turns[index].role == "user" and not turns[index].tool_call_id:
+            return list(turns[index + 1 :])
     return list(turns)
 
 
 def count_steps(turns: Sequence[Turn]) -> int:
+    """The number of model turns since the user's last turn."""
     return sum(turn.role == "assistant" for turn in turns_since_user(turns))
 
 
 def count_repeats(turns: Sequence[Turn], call: ToolCall) -> int:
-    """How many calls in a row, straight before this one, were the same."""
+    """How many calls directly before this one were the same."""
     made = [earlier for turn in turns_since_user(turns) for earlier in turn.tool_calls]
-    before = made[: next((place for place, earlier in enumerate(made) if earlier.id == call.id), len(made))]
+    before = made[: next((index for index, earlier in enumerate(made) if earlier.id == call.id), len(made))]
     count = 0
     for earlier in reversed(before):
         if (earlier.name, earlier.arguments) != (call.name, call.arguments):
@@ -117,25 +118,25 @@ def count_repeats(turns: Sequence[Turn], call: ToolCall) -> int:
 
 
 def with_unique_ids(calls: Sequence[ToolCall], turns: Sequence[Turn]) -> tuple[ToolCall, ...]:
-    """The calls with ids that no other call of the transcript has: results and idempotency keys go by them."""
+    """The calls with ids that are unique in the transcript: results and idempotency keys depend on them."""
     taken = {call.id for turn in turns for call in turn.tool_calls}
-    made = []
+    renamed = []
     for call in calls:
-        stem = call.id or f"call_{len(taken) + 1}"
-        others = (f"{stem}_{number}" for number in itertools.count(2))
-        name = next(name for name in itertools.chain([stem], others) if name not in taken)
-        taken.add(name)
-        made.append(dataclasses.replace(call, id=name))
-    return tuple(made)
+        base = call.id or f"call_{len(taken) + 1}"
+        numbered = (f"{base}_{number}" for number in itertools.count(2))
+        call_id = next(name for name in itertools.chain([base], numbered) if name not in taken)
+        taken.add(call_id)
+        renamed.append(dataclasses.replace(call, id=call_id))
+    return tuple(renamed)
 
 
-def sanitize_response(reply: ModelResponse) -> ModelResponse:
-    """The reply without halves of characters, as a stream cut in the wrong place has them."""
+def sanitize_response(response: ModelResponse) -> ModelResponse:
+    """The response without lone surrogates, which a stream can contain when it is split inside a character."""
     calls = tuple(
         ToolCall(*(replace_surrogates(part) for part in (call.id, call.name, call.arguments)))
-        for call in reply.tool_calls
+        for call in response.tool_calls
     )
-    return dataclasses.replace(reply, text=replace_surrogates(reply.text), tool_calls=calls)
+    return dataclasses.replace(response, text=replace_surrogates(response.text), tool_calls=calls)
 
 
 def total_usage(turns: Iterable[Turn]) -> Usage:
@@ -143,23 +144,14 @@ def total_usage(turns: Iterable[Turn]) -> Usage:
 
 
 def build_steps(turns: Sequence[Turn], seconds: dict[str, float], failed_call_ids: set[str]) -> tuple[Step, ...]:
-    """The steps since the user's last turn; `seconds` and `mistakes` are by call id, of calls made in this run."""
+    """The steps since the user's last turn. `seconds` has the duration of the calls of this run, by call id."""
     results = {turn.tool_call_id: turn.text for turn in turns if turn.role == "tool"}
-    spoken = [turn for turn in turns_since_user(turns) if turn.role == "assistant"]
+
+    def record_of(call: ToolCall) -> CallRecord:
+        result, is_error = results.get(call.id, ""), call.id in failed_call_ids
+        return CallRecord(call.name, call.arguments, result, is_error, seconds.get(call.id))
+
+    model_turns = [turn for turn in turns_since_user(turns) if turn.role == "assistant"]
     return tuple(
-        Step(
-            index,
-            turn.text,
-            tuple(
-                CallRecord(
-                    call.name,
-                    call.arguments,
-                    results.get(call.id, ""),
-                    call.id in failed_call_ids,
-                    seconds.get(call.id),
-                )
-                for call in turn.tool_calls
-            ),
-        )
-        for index, turn in enumerate(spoken, 1)
+        Step(index, turn.text, tuple(map(record_of, turn.tool_calls))) for index, turn in enumerate(model_turns, 1)
     )

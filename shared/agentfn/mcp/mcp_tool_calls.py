@@ -49,7 +49,7 @@ class McpToolCaller:
         call_id = uuid4().hex
         with TaskWorkspace(self._runner.bucket, f"{self._runner.agent.name}/{owner}/mcp/{call_id}/") as files:
             outcome = await self._run_tool(
-                tool, arguments, files, Context(call_id, "mcp", deadline, files, nested_loops=_refuse_nested)
+                tool, arguments, files, Context(call_id, "mcp", deadline, files, nested_runner=_refuse_nested)
             )
             if isinstance(outcome, ToolCallError):
                 return outcome

@@ -63,7 +63,7 @@ class LoopEngine:
                 await model.aclose()
 
     def _task_context(self, run: Run) -> "LoopTaskContext":
-        from agentfn.loop import AgentLoop
+        from agentfn.loop import AgentLoop, LoopEnvironment, LoopOptions
         from agentfn.runs.task_context import LoopTaskContext
 
         agent = self.agent
@@ -71,15 +71,19 @@ class LoopEngine:
             model=self.get_model(),
             tools=agent.registry,
             system_prompt=agent.system_prompt(self.now()),
-            workspace=run.journal.workspace,
-            deadline=run.deadline,
-            limiter=self.limiter,
-            task_id=run.journal.record.task.id,
             limits=self.limits,
-            sampling=agent.sampling,
-            tool_protocol=self.settings.model.tool_protocol,
-            force_first_tool=agent.force_first_tool,
-            compact_schemas=agent.compact_tools,
-            can_suspend=True,
+            options=LoopOptions(
+                sampling=agent.sampling,
+                tool_protocol=self.settings.model.tool_protocol,
+                force_first_tool=agent.force_first_tool,
+                compact_schemas=agent.compact_tools,
+            ),
+            environment=LoopEnvironment(
+                task_id=run.journal.record.task.id,
+                workspace=run.journal.workspace,
+                deadline=run.deadline,
+                limiter=self.limiter,
+                can_suspend=True,
+            ),
         )
         return LoopTaskContext(run, loop, self.settings.loop.max_parallel_loops)

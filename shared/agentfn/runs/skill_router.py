@@ -8,7 +8,8 @@ from agentfn.agent import Skill
 from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, AwsError
 from agentfn.loop import ModelTurn
-from agentfn.loop.model_retry import RetryingModel, RetryPolicy
+from agentfn.loop.loop_limits import RetryPolicy
+from agentfn.loop.model_retry import RetryingModel
 from agentfn.models import Model, ModelRequest, ModelResponse, Sampling, Turn, Usage
 from agentfn.telemetry import logger
 
@@ -50,7 +51,7 @@ async def choose_skill(model: Model, skills: Sequence[Skill], message: str, dead
         raise  # the queue brings the task back
     except AgentfnError as error:
         logger.warning("the skill router failed, so the default skill is used: %s", error)
-    return ModelTurn(0, Turn("assistant", skill, usage=usage), runs_tools=False, loop=ROUTER_LOOP)
+    return ModelTurn(0, Turn("assistant", skill, usage=usage), runs_tools=False, loop_name=ROUTER_LOOP)
 
 
 def parse_skill_id(answer: str, ids: Iterable[str]) -> str:
@@ -62,7 +63,7 @@ def parse_skill_id(answer: str, ids: Iterable[str]) -> str:
 
 
 async def _ask_model(model: Model, request: ModelRequest, deadline: Deadline) -> ModelResponse:
-    async with aclosing(RetryingModel(model, ROUTER_RETRY_POLICY).ask(0, request, deadline)) as pieces:
+    async with aclosing(RetryingModel(model, ROUTER_RETRY_POLICY).generate(0, request, deadline)) as pieces:
         async for piece in pieces:
             if isinstance(piece, ModelResponse):
                 return piece

@@ -25,9 +25,11 @@ class LoopTaskContext:
         self._journal = run.journal
         self._turns = run.turns
         self._interrupted = run.interrupted
-        loop = dataclasses.replace(loop, count_usage=lambda _: total_usage(self._turns))
+        environment = dataclasses.replace(loop.environment, count_usage=lambda _: total_usage(self._turns))
+        loop = dataclasses.replace(loop, environment=environment)
         self._nested = NestedLoops(loop, self._turns, self._record_event, max_parallel, run.interrupted)
-        self._loop = dataclasses.replace(loop, run_nested=self._nested.run)
+        environment = dataclasses.replace(environment, nested_runner=self._nested.run)
+        self._loop = dataclasses.replace(loop, environment=environment)
 
     @property
     def id(self) -> str:
@@ -68,8 +70,8 @@ class LoopTaskContext:
     def completed(self, text: str, files: Iterable[str] | None = None) -> LoopEvent:
         produced = self._journal.workspace.produced
         wanted = None if files is None else set(files)
-        chosen = tuple(info for info in produced if wanted is None or info.name in wanted)
-        if missing := (wanted or set()) - {info.name for info in produced}:
+        chosen = tuple(file for file in produced if wanted is None or file.name in wanted)
+        if missing := (wanted or set()) - {file.name for file in produced}:
             raise AgentfnError(f"no such file: {', '.join(sorted(missing))}")
         return LoopFinished(0, LoopResult("completed", text, files=chosen, usage=total_usage(self._turns)))
 
@@ -79,7 +81,9 @@ class LoopTaskContext:
         Raises DeadlineReached if another run has to choose.
         """
         if needs_routing(self._journal.record.skill, self._turns):
-            await self._record_event(await choose_skill(model(), agent.skills, self.message, self._loop.deadline))
+            await self._record_event(
+                await choose_skill(model(), agent.skills, self.message, self._loop.environment.deadline)
+            )
 
     async def run_agent(self, agent: Agent) -> LoopResult:
         """Runs `agent.handle` until the task ends, waits for its user, or has to continue in another run."""

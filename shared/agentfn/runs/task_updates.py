@@ -98,8 +98,8 @@ def _result_summary(result: "LoopResult") -> dict[str, Any]:
         summary["auth_scheme"] = result.auth_scheme
     if result.call:
         summary["approval"] = {"tool": result.call.name, "arguments": result.call.arguments}
-    if result.loop:
-        summary["loop"] = result.loop
+    if result.loop_name:
+        summary["loop"] = result.loop_name
     if result.usage.total_tokens:
         summary["usage"] = result.usage.to_json()
     return summary

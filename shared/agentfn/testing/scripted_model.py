@@ -64,7 +64,7 @@ class ScriptedModel(Model):
 
     The place in the script belongs to the object, so a task that goes on in another invocation of the same process
     goes on in the script. A line that was cancelled or timed out gave no answer and is played again from its start.
-    Where each invocation is a process of its own there is no such object: use `from_function`.
+    Where each invocation is a process of its own there is no such object: use `by_turn`.
     """
 
     def __init__(self, *script: ScriptLine, name: str = "scripted") -> None:

@@ -50,19 +50,19 @@ class Workspace(Protocol):
         """Attached and produced ones, those kept for the model's own use included."""
 
     @property
-    def produced(self) -> tuple[FileInfo, ...]:
+    def produced(self) -> tuple[FileRecord, ...]:
         """What may be handed to the caller."""
 
     def local_path(self, name: str) -> Path:
         """The file as a local path that ends in its name. Raises ToolError, listing the names there are."""
 
-    def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
         """Stores a produced file; one of the same name is replaced. A hidden one is the model's, not the caller's.
 
         The name may come out another one: an attached file of that name stays what it is.
         """
 
-    def add_link(self, link: FileLink) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileRecord:
         """Takes note of a produced file that lies elsewhere."""
 
 
@@ -116,7 +116,7 @@ class Context:
     workspace: Workspace
     report: Callable[[str], None] = lambda text: None
     state: Mapping[str, Any] = field(default_factory=dict)
-    nested_loops: NestedLoopRunner = no_nested_loops
+    nested_runner: NestedLoopRunner = no_nested_loops
     max_output_chars: int = 30_000
 
     @property
@@ -152,4 +152,4 @@ class Context:
         journaled: when the call is made again in another run, a finished inner loop gives its result at once and an
         unfinished one goes on, given the same message. So this is for tools that are idempotent and asynchronous.
         """
-        return await self.nested_loops(f"{self.call_id}/{name}", message, instructions=instructions, tools=tools)
+        return await self.nested_runner(f"{self.call_id}/{name}", message, instructions=instructions, tools=tools)

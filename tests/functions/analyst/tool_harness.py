@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentfn import Context, Deadline, File, FileInfo, Output, ToolError
-from agentfn.loop import AgentLoop, LoopResult
+from agentfn import Context, Deadline, File, Output, ToolError
+from agentfn.loop import AgentLoop, LoopEnvironment, LoopResult
 from agentfn.models import Model, Turn
 from agentfn.tools import FileRecord, Tool, ToolRegistry
-from agentfn.tools.execution import ConcurrencyLimiter
 from agentfn.tools.tool_context import Origin
 from agentfn.tools.tool_output import FileLink
 
@@ -31,7 +30,7 @@ class ToolHarness:
         return tuple(self._info(name) for name in dict.fromkeys([*self.attached, *self.produced_names]))
 
     @property
-    def produced(self) -> tuple[FileInfo, ...]:
+    def produced(self) -> tuple[FileRecord, ...]:
         return tuple(self._info(name) for name in dict.fromkeys(self.produced_names))
 
     def local_path(self, name: str) -> Path:
@@ -39,12 +38,12 @@ class ToolHarness:
             raise ToolError(f"no such file: {name}")
         return self.folder / name
 
-    def save_file(self, file: File, *, hidden: bool = False) -> FileInfo:
+    def save_file(self, file: File, *, hidden: bool = False) -> FileRecord:
         (self.folder / file.name).write_bytes(file.read())
         self.produced_names.append(file.name)
         return self._info(file.name)
 
-    def add_link(self, link: FileLink) -> FileInfo:
+    def add_link(self, link: FileLink) -> FileRecord:
         raise AssertionError("the analyst's tools make files, not links")
 
     def attach(self, name: str, content: bytes | str) -> Path:
@@ -75,7 +74,7 @@ class ToolHarness:
 
     def run_loop(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
         """The whole loop over a transcript, to its end."""
-        loop = AgentLoop(model, ToolRegistry(tools), "", self, Deadline.after(60), ConcurrencyLimiter(4), "task-1")
+        loop = AgentLoop(model, ToolRegistry(tools), environment=LoopEnvironment("task-1", self, Deadline.after(60)))
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
         return asyncio.run(loop.run(said))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentfn import Context, Deadline, File, Output
-from agentfn.loop import AgentLoop, LoopResult
+from agentfn.loop import AgentLoop, LoopEnvironment, LoopResult
 from agentfn.models import Model, Turn
 from agentfn.tools import FolderWorkspace, Tool, ToolRegistry
 
@@ -50,7 +50,7 @@ class ToolHarness:
     @property
     def context(self) -> Context:
         return Context(
-            "task-1", "call-1", Deadline.after(60), self.workspace, self.progress.append, nested_loops=self._inner
+            "task-1", "call-1", Deadline.after(60), self.workspace, self.progress.append, nested_runner=self._inner
         )
 
     def call(self, tool: Tool, **arguments: Any) -> str:
@@ -69,7 +69,8 @@ class ToolHarness:
     def run_loop(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
         """The whole loop over a transcript, to its end."""
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
-        return AgentLoop(model, ToolRegistry(tools), "", self.workspace, run_nested=self._inner).run_sync(said)
+        environment = LoopEnvironment(workspace=self.workspace, nested_runner=self._inner)
+        return AgentLoop(model, ToolRegistry(tools), environment=environment).run_sync(said)
 
     async def _inner(
         self, name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()

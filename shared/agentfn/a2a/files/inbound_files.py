@@ -1,4 +1,4 @@
-"""Reads the files of a message: inline, fetched from a URL, or uploaded before."""
+"""The files of a message: sent with it, fetched from an address, or uploaded before."""
 
 import asyncio
 import dataclasses
@@ -14,27 +14,27 @@ from agentfn.files import Fetcher, Upload, UploadStore, fetch_source, sanitize_f
 from agentfn.settings import Settings
 from agentfn.tools import File
 
-NumberedPart = tuple[int, Part]  # the number is the part's position as the caller sent it, from 1
+NumberedPart = tuple[int, Part]  # a part, and its number as the caller counts them
 
 
 async def read_files(
     parts: Iterable[NumberedPart], input_modes: Sequence[str], settings: Settings, uploads: UploadStore
 ) -> list[File | Upload]:
-    """Reads the files in the order of the message. Fetching all of them must not take longer than the timeout.
+    """In the order of the message; what is at an address is fetched, all of it within AGENTFN_FETCH_SECONDS.
 
-    Uploads are not read; they have another size limit. Raises InvalidParamsError, and ContentTypeNotSupportedError
-    for a file that `input_modes` do not include.
+    What was uploaded stays where it is, and has a limit of its own. Raises InvalidParamsError, and for a file that is
+    not among the agent's `modes` ContentTypeNotSupportedError.
     """
     files: list[File | Upload] = []
-    remaining_bytes = settings.message.max_total_file_bytes
+    left = settings.message.max_total_file_bytes
     try:
         async with asyncio.timeout(settings.fetch.timeout_seconds):
             for number, part in parts:
                 if is_upload(part):
                     files.append(await find_upload(part, number, uploads, settings))
                 else:
-                    files.append(await _read_file(part, number, settings, remaining_bytes))
-                    remaining_bytes -= files[-1].size
+                    files.append(await _read_file(part, number, settings, left))
+                    left -= files[-1].size
                 check_file(files[-1].content_type, files[-1].name, number, input_modes)
     except TimeoutError:
         raise InvalidParamsError(
@@ -44,7 +44,7 @@ async def read_files(
 
 
 async def _read_file(part: Part, number: int, settings: Settings, remaining_bytes: int) -> File:
-    """Reads one file. `remaining_bytes` is what is left of the limit for all files of the message."""
+    """`left` is how many bytes the message's files may still have."""
     limit = min(settings.message.max_file_bytes, remaining_bytes)
     together = f"; all files of a message may have {settings.message.max_total_file_bytes:,} together"
     try:

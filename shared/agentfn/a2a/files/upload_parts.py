@@ -1,4 +1,4 @@
-"""Parts of a message that refer to an upload, with `upload:<id>` as their URL."""
+"""Parts of a message that refer to an upload: `upload:<id>` in the place of a file's address."""
 
 import asyncio
 
@@ -19,9 +19,7 @@ def is_upload(part: Part) -> bool:
 
 
 async def find_upload(part: Part, number: int, uploads: UploadStore, settings: Settings) -> Upload:
-    """Finds the caller's upload. Raises InvalidParamsError, which names part `number`, if there is none or its size is
-    not allowed.
-    """
+    """The caller's own, as it lies in the bucket now. Raises InvalidParamsError for part number `number`."""
     upload_id = part.url[len(UPLOAD_SCHEME) :]
     upload = await asyncio.to_thread(uploads.find, upload_id, part.filename, part.media_type)
     if upload is None:

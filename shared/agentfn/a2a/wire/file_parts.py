@@ -1,6 +1,6 @@
-"""Validates the file parts of a request's JSON, where the sdk would accept invalid ones.
+"""The files of a message as they were written down: what the sdk would read over is found here.
 
-The sdk drops invalid characters from base64, and picks one of several contents of a 0.3 file.
+It takes what is no base64 for whatever is left of it, and of two contents of one old file the one it likes.
 """
 
 import base64
@@ -14,14 +14,14 @@ URLSAFE_TO_STANDARD = str.maketrans("-_", "+/")
 
 
 def validate_file_parts(request: Any) -> None:
-    """Raises InvalidParamsError for an invalid file. Anything that is not a message passes: the sdk rejects it."""
+    """Raises InvalidParamsError for a message with such a file. What is no message is for others to refuse."""
     for number, part in enumerate(_message_parts(request), 1):
-        if error := _file_error(part):
-            raise InvalidParamsError(f"part {number}: {error}")
+        if wrong := _file_error(part):
+            raise InvalidParamsError(f"part {number}: {wrong}")
 
 
 def _message_parts(shape: Any) -> list[Any]:
-    """Returns the message's parts, for JSON-RPC, HTTP, and HTTP of 0.3."""
+    """Of JSON-RPC, of HTTP, and of HTTP before 1.0."""
     if not isinstance(shape, dict):
         return []
     inner = shape.get("params", shape)
@@ -43,9 +43,8 @@ def _file_error(part: Any) -> str:
 
 
 def _base64_error(content: Any, *, strict: bool) -> str:
-    """Checks base64 as the sdk's parsers do: all of them ignore blanks and line ends.
-
-    `strict` is for 0.3's `bytes`. Protobuf's parser, for the others, also takes URL-safe base64 and missing padding.
+    """Protobuf's readers take base64 for URLs too, and without its end; the one for `bytes` does not. All of them leave
+    out blanks and line ends.
     """
     if not isinstance(content, str):
         return ""

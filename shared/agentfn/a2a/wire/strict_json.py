@@ -1,4 +1,4 @@
-"""Strict JSON for request bodies: rejects what JSON parsers understand differently."""
+"""Bodies as JSON: read so that all readers would agree on them, and written short."""
 
 import json
 import math
@@ -7,24 +7,24 @@ from typing import Any
 
 from agentfn.json_numbers import encode_numbers
 
-MAX_NUMBER_DIGITS = 1_000  # Python's own limit is 4,300
+MAX_NUMBER_DIGITS = 1_000  # digits; Python's own limit is 4,300
 
 
 class JsonBodyError(ValueError):
-    """The body is not JSON, or JSON that parsers understand differently."""
+    """A body that is no JSON, or that readers of JSON do not agree on."""
 
 
 def parse_body(body: bytes) -> tuple[Any, bytes]:
-    """Returns the body's value, and the body for the sdk with numbers encoded. Raises JsonBodyError."""
+    """What it says, and the body as the sdk may have it. Raises Unreadable."""
     try:
-        value = json.loads(
+        said = json.loads(
             body,
             object_pairs_hook=_unique_members,
             parse_int=_parse_int,
             parse_float=_parse_float,
             parse_constant=_reject_constant,
         )
-        return value, serialize_body(encode_numbers(value))
+        return said, serialize_body(encode_numbers(said))
     except JsonBodyError:
         raise
     except UnicodeEncodeError:
@@ -35,17 +35,17 @@ def parse_body(body: bytes) -> tuple[Any, bytes]:
         raise JsonBodyError(f"the body is no JSON that can be read: {error}") from None
 
 
-def serialize_body(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+def serialize_body(said: Any) -> bytes:
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _unique_members(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+    shape: dict[str, Any] = {}
     for name, value in members:
-        if name in result:
+        if name in shape:
             raise JsonBodyError(f"an object has {json.dumps(name[:100])} twice")
-        result[name] = value
-    return result
+        shape[name] = value
+    return shape
 
 
 def _parse_int(text: str) -> int:

@@ -1,1 +1,1 @@
-"""tool_calls."""
+"""How the tool calls of a model turn are run."""

@@ -1,4 +1,4 @@
-"""The user's word on a call that needs it before it is run."""
+"""Approval of tool calls: the question to the user, and the user's answer."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from agentfn.models import ToolCall
 from agentfn.tools.tool_arguments import ToolCallError
 
-# An answer of these words alone, one of the first among them, is a yes; anything else, however friendly, is not.
+# An answer of these words only, with at least one YES_WORD, approves the call. Any other answer does not.
 YES_WORD = re.compile(
     "yes|y|yep|yeah|ok|okay|sure|fine|approved?|accept(ed)?|confirm(ed)?|true|go|proceed|do|run|"
     "ja|oui|si|sí|sim|da|hai|はい|是|好"
@@ -28,32 +28,39 @@ CHANGED_NOTE = "(The user approved this call with other arguments: {arguments})"
 
 @dataclass(frozen=True)
 class ApprovalDecision:
-    """`arguments` is set where the user changed them; `words` is why he declined, as far as he said."""
+    """`arguments` is a JSON text if the user changed them. `reason` is why the user declined; it may be empty."""
 
     approved: bool
     arguments: str | None = None
     reason: str = ""
 
     def declined_error(self) -> ToolCallError:
-        said = f" They said: {self.reason}" if self.reason else ""
-        return ToolCallError(f"the user declined this call; it was not run.{said}", "declined")
+        """The result that the model reads."""
+        reason = f" They said: {self.reason}" if self.reason else ""
+        return ToolCallError(f"the user declined this call; it was not run.{reason}", "declined")
 
     def note(self) -> str:
+        """A note for the model about an approved call."""
         return APPROVED_NOTE if self.arguments is None else CHANGED_NOTE.format(arguments=self.arguments)
 
 
 def approval_question(call: ToolCall) -> str:
+    """The question to the user, with the arguments as indented JSON."""
     try:
         arguments = json.dumps(json.loads(call.arguments or "{}"), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         arguments = call.arguments
-    if len(arguments) > 2 * len(call.arguments) + 1_000:  # indented more than it says
+    if len(arguments) > 2 * len(call.arguments) + 1_000:  # more indentation than content
         arguments = call.arguments
     return QUESTION_TEMPLATE.format(name=call.name, arguments=arguments)
 
 
 def parse_decision(text: str) -> ApprovalDecision:
-    """Yes, arguments as a JSON object, or `{"approved": true or false, "arguments": {…}, "reason": "…"}`."""
+    """The decision in the user's reply.
+
+    A yes, arguments as a JSON object, or `{"approved": true or false, "arguments": {…}, "reason": "…"}`. Everything
+    else declines.
+    """
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -72,13 +79,10 @@ def parse_decision(text: str) -> ApprovalDecision:
 
 def _is_yes(text: str) -> bool:
     words = re.findall(r"\w+", text.casefold())
-    meant = [word for word in words if YES_WORD.fullmatch(word)]
-    return (
-        bool(meant)
-        and "?" not in text
-        and all(YES_WORD.fullmatch(word) or FILLER_WORD.fullmatch(word) for word in words)
-    )
+    if "?" in text or not any(YES_WORD.fullmatch(word) for word in words):
+        return False
+    return all(YES_WORD.fullmatch(word) or FILLER_WORD.fullmatch(word) for word in words)
 
 
-def _decline(words: str) -> ApprovalDecision:
-    return ApprovalDecision(False, reason=words.strip())
+def _decline(reason: str) -> ApprovalDecision:
+    return ApprovalDecision(False, reason=reason.strip())

@@ -1,4 +1,4 @@
-"""The tools that every agent's model has beside the agent's own: how it ends a task, asks, or tells how far it is."""
+"""Lifecycle tools, which every agent's model has: end the task, ask the user, report progress."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from agentfn.models import ToolCall
 from agentfn.tools import ToolRegistry, tool
 from agentfn.tools.tool_arguments import parse_arguments
 
-MAX_ANSWER_CHARS = 200_000  # of an answer
+MAX_ANSWER_CHARS = 200_000
 DONE_TEXT = "Done."
 ASKED_TEXT = "The user was asked; the answer follows."
 REPORTED_TEXT = "The user was told."
@@ -16,8 +16,9 @@ REPORTED_TEXT = "The user was told."
 
 @dataclass(frozen=True)
 class FinalOutput:
-    """The loop is over. `files` names those of the produced files to hand over; empty means all of them."""
+    """What ends the loop. `files` are names of produced files to return; empty means all of them."""
 
+    tool_name: str
     status: LoopStatus
     text: str
     files: tuple[str, ...] = ()
@@ -26,7 +27,7 @@ class FinalOutput:
 
 @dataclass(frozen=True)
 class ProgressUpdate:
-    """Something to tell the caller; the loop goes on."""
+    """A progress message for the caller. The loop continues."""
 
     text: str
 
@@ -39,7 +40,7 @@ def finish(text: str, files: list[str] | None = None) -> FinalOutput:
         text: The answer to the user.
         files: Names of the produced files that belong to the result; all of them when left out.
     """
-    return FinalOutput("completed", text, tuple(files or ()))
+    return FinalOutput("finish", "completed", text, tuple(files or ()))
 
 
 @tool(idempotent=True)
@@ -49,7 +50,7 @@ def ask_user(question: str) -> FinalOutput:
     Args:
         question: What is needed and why, for a reader who does not see the tools.
     """
-    return FinalOutput("input_required", question)
+    return FinalOutput("ask_user", "input_required", question)
 
 
 @tool(idempotent=True)
@@ -59,7 +60,7 @@ def reject_task(reason: str) -> FinalOutput:
     Args:
         reason: Why, and who may help instead.
     """
-    return FinalOutput("rejected", reason)
+    return FinalOutput("reject_task", "rejected", reason)
 
 
 @tool(idempotent=True)
@@ -70,7 +71,7 @@ def request_auth(scheme: str, message: str) -> FinalOutput:
         scheme: The kind of authentication, such as "oauth2" or "api_key".
         message: For what service, and what the user has to do.
     """
-    return FinalOutput("auth_required", message, auth_scheme=scheme)
+    return FinalOutput("request_auth", "auth_required", message, auth_scheme=scheme)
 
 
 @tool(idempotent=True)
@@ -84,23 +85,23 @@ def report_progress(text: str) -> ProgressUpdate:
 
 
 def lifecycle_result(outcome: FinalOutput | ProgressUpdate) -> str:
-    """What the model reads as the result of a lifecycle tool."""
+    """The text that the model reads as the result of a lifecycle tool."""
     if isinstance(outcome, ProgressUpdate):
         return REPORTED_TEXT
     return ASKED_TEXT if outcome.status in ("input_required", "auth_required") else DONE_TEXT
 
 
 def find_final_output(call: ToolCall, result: str) -> FinalOutput | None:
-    """The ending that a lifecycle call brought about, told by its result; None where it brought none."""
+    """The final output of a lifecycle call that was run, judged by its result; None if the call ended nothing."""
     tool = LIFECYCLE_TOOLS.get(call.name)
-    arguments = (
-        parse_arguments(call.arguments, tool, MAX_ANSWER_CHARS) if tool and result in (DONE_TEXT, ASKED_TEXT) else None
-    )
-    return tool(**arguments) if tool and isinstance(arguments, dict) else None
+    if tool is None or result not in (DONE_TEXT, ASKED_TEXT):
+        return None
+    arguments = parse_arguments(call.arguments, tool, MAX_ANSWER_CHARS)
+    return tool(**arguments) if isinstance(arguments, dict) else None
 
 
 def finish_text(calls: Iterable[ToolCall]) -> str:
-    """The text of a `finish` among the calls: a model that is told to answer without tools may still use that one."""
+    """The text of a `finish` among the calls: a model that must answer without tools may still call it."""
     for call in calls:
         if call.name == finish.name:
             arguments = parse_arguments(call.arguments, finish, MAX_ANSWER_CHARS)

@@ -1,4 +1,4 @@
-"""One call as it stands before it is run: whether it may be, must be refused, or waits for the user."""
+"""A tool call that is not run yet: whether it needs approval, is rejected, or may be run."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ REPEATED_CALL = ToolCallError(
 
 @dataclass(frozen=True)
 class PendingCall:
-    """`before` is how many calls in a row, straight before this one, were the same. `cut` says that it was cut off at
-    the output limit, `interrupted` that an earlier run may have started it and died.
+    """`repeats` is how many calls directly before this one were the same. `truncated` says that it was cut off at the
+    output limit, `interrupted` that an earlier run may have started it and died. `decision` is the user's, if any.
     """
 
     call: ToolCall
@@ -37,25 +37,23 @@ class PendingCall:
     interrupted: bool
 
     def needs_approval(self, max_repeats: int, max_argument_chars: int) -> bool:
-        """Whether the user has to be asked first. He is not bothered with a call that could not be run anyway."""
-        if (
-            self.tool is None
-            or not self.tool.requires_approval
-            or self.decision is not None
-            or self.truncated
-            or self.repeats >= max_repeats
-        ):
+        """Whether to ask the user first. The user is not asked about a call that could not be run anyway."""
+        if self.tool is None or not self.tool.requires_approval or self.decision is not None:
+            return False
+        if self.truncated or self.repeats >= max_repeats:
             return False
         return not isinstance(parse_arguments(self.call.arguments, self.tool, max_argument_chars), ToolCallError)
 
     def rejection(self, max_repeats: int, tool_names: list[str]) -> ToolCallError | None:
-        """`most` is how often the same call may be made in a row; `names` are the tools that there are."""
+        """Why the call is not run; None if it may be run.
+
+        `max_repeats` is how often the same call may be made in a row. `tool_names` are the names of all tools.
+        """
         if self.truncated:
             return TRUNCATED_CALL
         if self.tool is None:
-            return ToolCallError(
-                f"there is no tool {self.call.name!r}; there are: {', '.join(tool_names)}", "unknown_tool"
-            )
+            text = f"there is no tool {self.call.name!r}; there are: {', '.join(tool_names)}"
+            return ToolCallError(text, "unknown_tool")
         if self.decision is not None and not self.decision.approved:
             return self.decision.declined_error()
         if self.interrupted and not self.tool.idempotent:
@@ -63,13 +61,13 @@ class PendingCall:
         return REPEATED_CALL if self.repeats >= max_repeats else None
 
     def approved_call(self) -> ToolCall:
-        """The call with the arguments that the user put in, if he did."""
+        """The call, with the arguments that the user changed."""
         changed = self.decision.arguments if self.decision else None
         return self.call if changed is None else dataclasses.replace(self.call, arguments=changed)
 
     def result_notes(self) -> list[str]:
-        """What the model is told below the result."""
-        told = [self.decision.note()] if self.decision else []
+        """Notes for the model, added below the result."""
+        notes = [self.decision.note()] if self.decision else []
         if self.repeats + 1 >= MIN_REPEATS_FOR_WARNING:
-            told.append(f"(This is the same call as the last {self.repeats}; calling it again will not help.)")
-        return told
+            notes.append(f"(This is the same call as the last {self.repeats}; calling it again will not help.)")
+        return notes

@@ -1,13 +1,12 @@
-"""The calls of one assistant turn: lifecycle tools in order, then the agent's own side by side."""
+"""The tool executor: runs the calls of one model turn, lifecycle tools in order, then the agent's tools in parallel."""
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from agentfn.deadline import Deadline
+from agentfn.loop.loop_environment import LoopEnvironment
 from agentfn.loop.loop_events import LoopEvent, Progress, ToolCallStarted, ToolResult, ToolsFinished
 from agentfn.loop.model_retry import DeadlineReached
 from agentfn.loop.tool_calls.approval import parse_decision
@@ -15,196 +14,199 @@ from agentfn.loop.tool_calls.lifecycle_tools import FinalOutput, ProgressUpdate,
 from agentfn.loop.tool_calls.pending_call import OUTCOME_UNKNOWN, TRUNCATED_CALL, PendingCall
 from agentfn.loop.transcript import approval_reply, count_repeats, pending_calls
 from agentfn.models import ToolCall, Turn
-from agentfn.tools import Context, NestedLoopRunner, Output, TaskSuspended, ToolRegistry, Workspace
-from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
+from agentfn.tools import Context, Output, TaskSuspended, ToolRegistry
+from agentfn.tools.execution import ToolLimits, call_tool
 from agentfn.tools.output_renderer import OutputRenderer
 from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 from agentfn.tools.tool_output import replace_surrogates
 
-BATCH_SECONDS = 0.1  # seconds; results that come this close to one another share a save
-MIN_START_SECONDS = {True: 1.0, False: 3.0}  # by idempotence: with less time left a call is not started
+BATCH_SECONDS = 0.1  # results that come this close to one another share a save
+MIN_START_SECONDS = {True: 1.0, False: 3.0}  # by `idempotent`: a call is not started with less time remaining
 
 NOT_RUN_TEXT = "Not run: the task ended in the same turn."
 OUT_OF_TIME_ERROR = ToolCallError("the time was over before this call had a result", "out_of_time")
 
+type ResultTask = asyncio.Task[ToolResult | None]
+
 
 @dataclass(frozen=True)
 class ToolExecutor:
-    """`loop` is the name of the loop that acts, `inner` what plays the inner loops of its tools."""
+    """`loop_name` is the name of the loop that makes the calls. `environment` holds the deadline of steps."""
 
     tools: ToolRegistry
     lifecycle_tools: ToolRegistry
-    workspace: Workspace
-    deadline: Deadline
     limits: ToolLimits
-    limiter: ConcurrencyLimiter
-    task_id: str
-    loop_name: str
     max_repeats: int
-    run_nested: NestedLoopRunner
-    state: Mapping[str, Any]
+    loop_name: str
+    environment: LoopEnvironment
 
     def run_lifecycle_calls(
-        self, step: int, calls: Sequence[ToolCall], cut: str
-    ) -> tuple[list[LoopEvent], tuple[str, FinalOutput] | None]:
-        """Runs the lifecycle calls among `calls`; the first ending wins, and nothing after it is run."""
-        results, told, ending = [], [], None
+        self, step: int, calls: Sequence[ToolCall], truncated_id: str
+    ) -> tuple[list[LoopEvent], FinalOutput | None]:
+        """Runs the lifecycle calls among `calls`. The first final output ends the loop: no call after it is run."""
+        results: list[ToolResult] = []
+        progress: list[LoopEvent] = []
+        final_output: FinalOutput | None = None
         for call in calls:
-            if ending is not None:
+            if final_output is not None:
                 results.append(_tool_result(call, NOT_RUN_TEXT))
             elif call.name in self.lifecycle_tools:
-                outcome = (
-                    (_tool_result(call, TRUNCATED_CALL), None) if call.id == cut else self._run_lifecycle_call(call)
-                )
-                results.append(outcome[0])
-                told += [Progress(step, outcome[1].text)] if isinstance(outcome[1], ProgressUpdate) else []
-                ending = (call.name, outcome[1]) if isinstance(outcome[1], FinalOutput) else None
-        if ending is not None:  # ordinary calls written before the ending are not run either
-            done = {result.call.id for result in results}
-            results += [_tool_result(call, NOT_RUN_TEXT) for call in calls if call.id not in done]
-        return [*told, *([ToolsFinished(step, tuple(results), ran=False)] if results else [])], ending
+                result, outcome = self._run_lifecycle_call(call, truncated=call.id == truncated_id)
+                results.append(result)
+                if isinstance(outcome, ProgressUpdate):
+                    progress.append(Progress(step, outcome.text))
+                else:
+                    final_output = outcome
+        if final_output is not None:  # other calls that come before it in the turn are not run either
+            answered = {result.call.id for result in results}
+            results += [_tool_result(call, NOT_RUN_TEXT) for call in calls if call.id not in answered]
+        finished = [ToolsFinished(step, tuple(results), ran=False)] if results else []
+        return [*progress, *finished], final_output
 
     async def run_tool_calls(
-        self, step: int, turns: Sequence[Turn], *, interrupted: bool, cut: str
+        self, step: int, turns: Sequence[Turn], *, interrupted: bool, truncated_id: str
     ) -> AsyncGenerator[LoopEvent]:
-        """Runs the calls that have no result yet, but for those that wait for the user's word.
+        """Runs the calls that have no result yet, except those that need the user's approval first.
 
-        `interrupted` says that an earlier run may have started them and died; `cut` is the id of the call that was cut
-        off at the output limit. Raises OutOfTime, after telling what ended, where some must wait for another run.
+        `interrupted` says that an earlier run may have died while it ran them. `truncated_id` is the id of the call
+        that was cut off at the output limit. Raises DeadlineReached, after the events of the calls that finished, where
+        some calls must wait for another run.
         """
-        events: asyncio.Queue[Progress | asyncio.Task[ToolResult | None]] = asyncio.Queue()
+        events: asyncio.Queue[Progress | ResultTask] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def report(text: str) -> None:
             loop.call_soon_threadsafe(events.put_nowait, Progress(step, replace_surrogates(str(text))))
 
-        narrow = asyncio.Semaphore(self.limits.max_parallel_calls)
-        running: list[asyncio.Task[ToolResult | None]] = []
+        semaphore = asyncio.Semaphore(self.limits.max_parallel_calls)
+        tasks: list[ResultTask] = []
         try:
             for call in pending_calls(turns):
-                case = self._pending_call(call, turns, interrupted=interrupted, cut=call.id == cut)
-                if case.needs_approval(self.max_repeats, self.limits.max_argument_chars):
+                pending = self._pending_call(call, turns, interrupted=interrupted, truncated=call.id == truncated_id)
+                if pending.needs_approval(self.max_repeats, self.limits.max_argument_chars):
                     continue
                 yield ToolCallStarted(step, call)
-                running.append(loop.create_task(self._run_call(case, narrow, report)))
-                running[-1].add_done_callback(events.put_nowait)
-            async with contextlib.aclosing(_batch_results(step, events, len(running))) as grouped:
-                async for event in grouped:
+                tasks.append(loop.create_task(self._run_call(pending, semaphore, report)))
+                tasks[-1].add_done_callback(events.put_nowait)
+            async with contextlib.aclosing(_batch_results(step, events, len(tasks))) as batches:
+                async for event in batches:
                     yield event
         finally:
-            for task in running:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-        if any(task.result() is None for task in running):
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if any(task.result() is None for task in tasks):
             raise DeadlineReached
 
     @staticmethod
-    def fail_calls(step: int, calls: Sequence[ToolCall], why: ToolCallError) -> ToolsFinished:
-        """The results of calls that no run will go on with."""
-        return ToolsFinished(step, tuple(_tool_result(call, why) for call in calls))
+    def fail_calls(step: int, calls: Sequence[ToolCall], error: ToolCallError) -> ToolsFinished:
+        """The results of calls that no run will continue."""
+        return ToolsFinished(step, tuple(_tool_result(call, error) for call in calls))
 
-    def _run_lifecycle_call(self, call: ToolCall) -> tuple[ToolResult, FinalOutput | ProgressUpdate | None]:
+    def _run_lifecycle_call(
+        self, call: ToolCall, *, truncated: bool
+    ) -> tuple[ToolResult, FinalOutput | ProgressUpdate | None]:
+        if truncated:
+            return _tool_result(call, TRUNCATED_CALL), None
         tool = self.lifecycle_tools.get(call.name)
         assert tool is not None
         arguments = parse_arguments(call.arguments, tool, self.limits.max_argument_chars)
         if isinstance(arguments, ToolCallError):
             return _tool_result(call, arguments), None
         outcome = tool(**arguments)
-        known = {info.name for info in self.workspace.files}
-        unknown = [name for name in outcome.files if name not in known] if isinstance(outcome, FinalOutput) else []
-        if unknown:
-            text = f"no such file: {', '.join(unknown)}; there are: {', '.join(sorted(known)) or 'none'}"
-            return _tool_result(call, ToolCallError(text, "unknown_file")), None
-        if isinstance(outcome, FinalOutput) and not outcome.text.strip():
-            return _tool_result(
-                call, ToolCallError("it says nothing; put words for the user into it", "empty_text")
-            ), None
+        if isinstance(outcome, FinalOutput) and (error := self._check_final_output(outcome)):
+            return _tool_result(call, error), None
         return _tool_result(call, lifecycle_result(outcome)), outcome
 
-    def _pending_call(self, call: ToolCall, turns: Sequence[Turn], *, interrupted: bool, cut: bool) -> PendingCall:
-        words = approval_reply(turns, call)
-        verdict = None if words is None else parse_decision(words)
-        return PendingCall(call, self.tools.get(call.name), count_repeats(turns, call), verdict, cut, interrupted)
+    def _check_final_output(self, output: FinalOutput) -> ToolCallError | None:
+        known = {file.name for file in self.environment.workspace.files}
+        if unknown := [name for name in output.files if name not in known]:
+            text = f"no such file: {', '.join(unknown)}; there are: {', '.join(sorted(known)) or 'none'}"
+            return ToolCallError(text, "unknown_file")
+        if not output.text.strip():
+            return ToolCallError("it says nothing; put words for the user into it", "empty_text")
+        return None
+
+    def _pending_call(
+        self, call: ToolCall, turns: Sequence[Turn], *, interrupted: bool, truncated: bool
+    ) -> PendingCall:
+        reply = approval_reply(turns, call)
+        decision = None if reply is None else parse_decision(reply)
+        tool, repeats = self.tools.get(call.name), count_repeats(turns, call)
+        return PendingCall(call, tool, repeats, decision, truncated, interrupted)
 
     async def _run_call(
-        self, case: PendingCall, narrow: asyncio.Semaphore, report: Callable[[str], None]
+        self, pending: PendingCall, semaphore: asyncio.Semaphore, report: Callable[[str], None]
     ) -> ToolResult | None:
-        """The result of one call; None where it has to wait for a run with more time."""
-        call, tool = case.call, case.tool
-        refusal = case.rejection(self.max_repeats, [*self.tools.names, *self.lifecycle_tools.names])
-        if refusal is not None or tool is None:
-            return _tool_result(call, refusal or OUTCOME_UNKNOWN)
-        async with narrow:
-            if self.deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
+        """The result of one call; None if the call has to wait for a run with more time."""
+        call, tool, deadline = pending.call, pending.tool, self.environment.deadline
+        rejection = pending.rejection(self.max_repeats, [*self.tools.names, *self.lifecycle_tools.names])
+        if rejection is not None or tool is None:
+            return _tool_result(call, rejection or OUTCOME_UNKNOWN)
+        async with semaphore:
+            if deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
                 return None
             started = time.monotonic()
+            context, arguments = self._context(call, report), pending.approved_call().arguments
             try:
-                outcome = await call_tool(
-                    tool, case.approved_call().arguments, self._context(call, report), self.limits, self.limiter
-                )
-            except TaskSuspended:  # by an inner loop
+                outcome = await call_tool(tool, arguments, context, self.limits, self.environment.limiter)
+            except TaskSuspended:  # by a nested loop
                 return None
-            if isinstance(outcome, ToolCallError) and outcome.error_type == "timed_out" and self.deadline.passed:
+            if isinstance(outcome, ToolCallError) and outcome.error_type == "timed_out" and deadline.passed:
                 return None if tool.idempotent else _tool_result(call, OUTCOME_UNKNOWN)
-            text = await OutputRenderer(self.workspace, self.limits.max_output_chars)(self._call_id(call), outcome)
-        told = "\n".join([text, *case.result_notes()])
+            renderer = OutputRenderer(self.environment.workspace, self.limits.max_output_chars)
+            text = await renderer.render(context.call_id, outcome)
+        text = "\n".join([text, *pending.result_notes()])
         summary = self.tools.summary(call.name, outcome) if isinstance(outcome, Output) else ""
-        return _tool_result(call, told, isinstance(outcome, ToolCallError), time.monotonic() - started, summary)
+        return _tool_result(call, text, isinstance(outcome, ToolCallError), time.monotonic() - started, summary)
 
     def _context(self, call: ToolCall, report: Callable[[str], None]) -> Context:
         return Context(
-            self.task_id,
-            self._call_id(call),
-            self.deadline,
-            self.workspace,
-            report,
-            self.state,
-            self.run_nested,
-            self.limits.max_output_chars,
+            task_id=self.environment.task_id,
+            call_id=f"{self.loop_name}/{call.id}" if self.loop_name else call.id,  # unique among the task's loops
+            deadline=self.environment.deadline,
+            workspace=self.environment.workspace,
+            report=report,
+            state=self.environment.state,
+            nested_runner=self.environment.nested_runner,
+            max_output_chars=self.limits.max_output_chars,
         )
-
-    def _call_id(self, call: ToolCall) -> str:
-        """The call's id, unique among all loops of the task."""
-        return f"{self.loop_name}/{call.id}" if self.loop_name else call.id
 
 
 async def _batch_results(
-    step: int, events: "asyncio.Queue[Progress | asyncio.Task[ToolResult | None]]", count: int
+    step: int, events: "asyncio.Queue[Progress | ResultTask]", count: int
 ) -> AsyncGenerator[LoopEvent]:
-    """Progress as it comes; results in batches of those that ended together, LINGER after the first at the latest."""
+    """Progress events at once; results in batches, at most BATCH_SECONDS after the first result of the batch."""
     clock = asyncio.get_running_loop().time
     while count:
-        item: Progress | asyncio.Task[ToolResult | None] | None = await events.get()
+        item: Progress | ResultTask | None = await events.get()
         batch: list[ToolResult] = []
-        until = 0.0
+        batch_end = 0.0
         while item is not None:
             if isinstance(item, Progress):
                 yield item
             else:
                 count -= 1
                 result = item.result()
-                until = until or clock() + BATCH_SECONDS
+                batch_end = batch_end or clock() + BATCH_SECONDS
                 batch += [result] if result is not None else []
-            item = await _get_before(events, until) if count and batch and clock() < until else None
+            item = await _get_before(events, batch_end) if count and batch and clock() < batch_end else None
         if batch:
             yield ToolsFinished(step, tuple(batch))
 
 
-async def _get_before(
-    events: "asyncio.Queue[Progress | asyncio.Task[ToolResult | None]]", until: float
-) -> "Progress | asyncio.Task[ToolResult | None] | None":
+async def _get_before(events: "asyncio.Queue[Progress | ResultTask]", end: float) -> "Progress | ResultTask | None":
     try:
-        async with asyncio.timeout_at(until):
+        async with asyncio.timeout_at(end):
             return await events.get()
     except TimeoutError:
         return None
 
 
 def _tool_result(
-    call: ToolCall, text: str | ToolCallError, error: bool = False, seconds: float = 0.0, summary: str = ""
+    call: ToolCall, text: str | ToolCallError, is_error: bool = False, seconds: float = 0.0, summary: str = ""
 ) -> ToolResult:
-    mistaken = isinstance(text, ToolCallError)
-    words = text.render() if isinstance(text, ToolCallError) else text
-    return ToolResult(
-        call, Turn("tool", words, tool_call_id=call.id, tool_name=call.name), error or mistaken, seconds, summary
-    )
+    if isinstance(text, ToolCallError):
+        text, is_error = text.render(), True
+    turn = Turn("tool", text, tool_call_id=call.id, tool_name=call.name)
+    return ToolResult(call, turn, is_error, seconds, summary)

@@ -1,4 +1,4 @@
-"""The JSON object in what a model wrote around it: prose, code fences, a trailing comma."""
+"""Extraction of JSON objects from a model's text, which may hold prose, code fences or a trailing comma."""
 
 import itertools
 import json
@@ -7,29 +7,28 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_OBJECT_STARTS = 50  # braces that are tried as the start of an object
-MAX_REPAIR_TOKENS = 20_000  # strings and brackets of an object that is mended
-MAX_TEXT_CHARS = 400_000  # characters that are looked at
+MAX_REPAIR_TOKENS = 20_000  # strings and brackets in an object that is repaired
+MAX_TEXT_CHARS = 400_000  # the rest of the text is ignored
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\]]', re.DOTALL)
 STRING_OR_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"?|,(?=\s*[}\]])', re.DOTALL)
-DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are a common slip
+DECODER = json.JSONDecoder(strict=False)  # models often write line breaks inside strings
 
 
 def find_json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in the text that are not part of one another, in order."""
+    """The top-level JSON objects in the text, in order."""
     text = text[:MAX_TEXT_CHARS]
-    place = 0
+    position = 0
     for _ in range(MAX_OBJECT_STARTS):
-        place = text.find("{", place)
-        if place < 0:
+        position = text.find("{", position)
+        if position < 0:
             return
-        value, end = _parse_object(text, place)
+        value, position = _parse_object(text, position)
         if value is not None:
             yield value
-        place = end
 
 
 def _parse_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """The object that begins there, and where to look further. A comma before a closing bracket is overlooked."""
+    """The object at `start`, or None, and the position after it. A comma before a closing bracket is ignored."""
     try:
         value, end = DECODER.raw_decode(text, start)
         return value, end
@@ -37,7 +36,7 @@ def _parse_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
         pass
     end = _find_end(text, start)
     if end:
-        repaired = STRING_OR_COMMA.sub(lambda found: found[0] if found[0] != "," else "", text[start:end])
+        repaired = STRING_OR_COMMA.sub(lambda match: match[0] if match[0] != "," else "", text[start:end])
         try:
             return DECODER.decode(repaired), end
         except (ValueError, RecursionError):
@@ -46,13 +45,13 @@ def _parse_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _find_end(text: str, start: int) -> int:
-    """Where the brackets opened there are all closed again; 0 where they never are. Those in strings do not count."""
+    """The end of the object at `start`; 0 if its brackets are never closed. Brackets in strings do not count."""
     depth = 0
-    for found in itertools.islice(TOKEN.finditer(text, start), MAX_REPAIR_TOKENS):
-        if found[0] in "{[":
+    for match in itertools.islice(TOKEN.finditer(text, start), MAX_REPAIR_TOKENS):
+        if match[0] in "{[":
             depth += 1
-        elif found[0] in "}]":
+        elif match[0] in "}]":
             depth -= 1
             if depth == 0:
-                return found.end()
+                return match.end()
     return 0

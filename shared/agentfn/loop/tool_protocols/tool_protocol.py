@@ -1,4 +1,4 @@
-"""How a model is told of its tools, and how it asks for them: in its provider's own words, or as JSON in plain text."""
+"""The interface of tool protocols: how tools are declared to a model, and how its response is read."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentfn.loop.tool_calls.lifecycle_tools import finish_text
-from agentfn.models import Model, ModelRequest, ModelResponse, SupportsToolQuery, Turn
+from agentfn.models import ModelRequest, ModelResponse, Turn
 
-EMPTY_RESPONSE_PROMPT = "Your reply was empty. Call a tool or give your answer."
 TOOLS_OFF_PROMPT = "Tools are off now. Give your answer as plain text."
 
 ToolProtocolName = Literal["auto", "native", "json"]
@@ -16,7 +15,7 @@ ToolProtocolName = Literal["auto", "native", "json"]
 
 @dataclass(frozen=True)
 class RetryPrompt:
-    """What a model is told of a reply that cannot be gone on with. `text` is that reply, as it will be shown to it."""
+    """Asks the model for a usable response. `text` is the unusable one, as the model will see it."""
 
     reason: str
     text: str = ""
@@ -26,10 +25,10 @@ class RetryPrompt:
 
 
 class ToolProtocol(Protocol):
-    """The transcript is the same whichever way a model is spoken to: a task may change from one to the other.
+    """The transcript does not depend on the protocol, so a task may change from one to another.
 
-    `streams` says that its text can be shown while it is produced, `repeats` how often the same call may be made in a
-    row where that is less than the loop's own limit.
+    `can_stream` says that the model's text can be shown while it is written. `max_repeats` is how often the same call
+    may be made in a row, if that is less than the loop's limit.
     """
 
     @property
@@ -39,47 +38,18 @@ class ToolProtocol(Protocol):
     def max_repeats(self) -> int | None: ...
 
     def to_request(self, request: ModelRequest) -> ModelRequest:
-        """The prompt as this protocol puts it to the model."""
+        """The request in the form of this protocol."""
 
     def read_response(self, response: ModelResponse, request: ModelRequest) -> ModelResponse | RetryPrompt:
-        """What the model meant. In a closing prompt, one with `tool_choice` "none", it can only mean an answer."""
+        """The response with its tool calls. If `request.tool_choice` is "none", it can only be an answer."""
 
     def fall_back(self, response: ModelResponse) -> ModelResponse:
-        """What an unreadable reply counts as when the model was nudged often enough."""
+        """The answer that an unusable response stands for when there are no more retries."""
 
 
-class NativeToolProtocol:
-    """Tool calls in the provider's own form."""
-
-    can_stream = True
-    max_repeats = None
-
-    def to_request(self, request: ModelRequest) -> ModelRequest:
-        return request
-
-    def read_response(self, response: ModelResponse, request: ModelRequest) -> ModelResponse | RetryPrompt:
-        if request.tool_choice == "none":
-            response = drop_calls(response)
-        if response.text.strip() or response.tool_calls or response.finish_reason == "content_filter":
-            return response
-        return RetryPrompt(TOOLS_OFF_PROMPT if request.tool_choice == "none" else EMPTY_RESPONSE_PROMPT)
-
-    def fall_back(self, response: ModelResponse) -> ModelResponse:
-        return dataclasses.replace(response, tool_calls=())
-
-
-def drop_calls(reply: ModelResponse) -> ModelResponse:
-    """A closing reply, whose calls are not made: what one of them would have answered is its text."""
-    if not reply.tool_calls:
-        return reply
-    text = reply.text if reply.text.strip() else finish_text(reply.tool_calls)
-    return dataclasses.replace(reply, text=text, tool_calls=(), finish_reason="stop")
-
-
-async def select_protocol(model: Model, chosen: ToolProtocolName) -> ToolProtocol:
-    """Native calls, unless JSON is chosen or the door knows that its model has no others."""
-    from agentfn.loop.tool_protocols.json_actions import JsonToolProtocol
-
-    if chosen == "auto":
-        chosen = "json" if isinstance(model, SupportsToolQuery) and not await model.supports_tool_calls() else "native"
-    return JsonToolProtocol() if chosen == "json" else NativeToolProtocol()
+def drop_calls(response: ModelResponse) -> ModelResponse:
+    """The response without its calls, which are not run. A call of `finish` supplies the text if there is none."""
+    if not response.tool_calls:
+        return response
+    text = response.text if response.text.strip() else finish_text(response.tool_calls)
+    return dataclasses.replace(response, text=text, tool_calls=(), finish_reason="stop")

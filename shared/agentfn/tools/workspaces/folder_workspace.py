@@ -6,7 +6,7 @@ import threading
 import weakref
 from pathlib import Path
 
-from agentfn.tools.tool_context import FileInfo, FileRecord, Origin
+from agentfn.tools.tool_context import FileRecord, Origin
 from agentfn.tools.tool_output import File, FileLink
 from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
 from agentfn.tools.workspaces.file_records import find_file, unique_file_name
@@ -42,7 +42,7 @@ class FolderWorkspace:
         return tuple(self._records.values())
 
     @property
-    def produced(self) -> tuple[FileInfo, ...]:
+    def produced(self) -> tuple[FileRecord, ...]:
         return tuple(record for record in self._records.values() if record.origin == "produced")
 
     def local_path(self, name: str) -> Path:
