@@ -77,13 +77,13 @@ def _value_summary(column: Column, facts: ColumnProfile) -> str:
     """Few values are listed with their counts. Many are summarised by their range or the most frequent ones."""
     if not facts.distinct:
         return "all missing"
-    few = facts.distinct <= MAX_LISTED_COLUMNS
-    if column.type in {"text", "boolean"} and (few or facts.common[0][1] > 1):
-        listed = ", ".join(
+    is_short = facts.distinct <= MAX_LISTED_COLUMNS
+    if column.type in {"text", "boolean"} and (is_short or facts.common[0][1] > 1):
+        values = ", ".join(
             f"{format_value(value)[:MAX_COMMON_VALUES]} ({count})"
-            for value, count in facts.common[: MAX_LISTED_COLUMNS if few else 5]
+            for value, count in facts.common[: MAX_LISTED_COLUMNS if is_short else 5]
         )
-        return listed if few else f"{listed}, …"
+        return values if is_short else f"{values}, …"
     if column.type == "text":
         return f"all different, such as {format_value(facts.common[0][0])[:MAX_COMMON_VALUES]}"
     return f"{format_value(facts.low)} to {format_value(facts.high)}"

@@ -97,9 +97,9 @@ def make_chart(
         result, notes = _query(sql, context)
         drawing = draw(Chart(kind, title, x, y, series), result)
     file = _make_file_name(name or title, ".svg", context)
-    said = [f"{file}: {kind} chart, {drawing.marks:,} marks.", *(f"- {note}" for note in drawing.notes), *notes]
-    use = f"Show it in the report with ![{title}]({file})"
-    return Output("\n".join([*said, use]), files=[File(file, drawing.svg, "image/svg+xml")])
+    lines = [f"{file}: {kind} chart, {drawing.marks:,} marks.", *(f"- {note}" for note in drawing.notes), *notes]
+    hint = f"Show it in the report with ![{title}]({file})"
+    return Output("\n".join([*lines, hint]), files=[File(file, drawing.svg, "image/svg+xml")])
 
 
 @tool(idempotent=True)
@@ -113,10 +113,12 @@ def write_report(title: str, markdown: str, context: Context) -> Output:
         title: Title of the report.
         markdown: The report.
     """
-    drawn = {file.name for file in context.files if file.name.endswith(".svg")}
-    unknown = [name for name in picture_names(markdown) if name not in drawn]
+    chart_names = {file.name for file in context.files if file.name.endswith(".svg")}
+    unknown = [name for name in picture_names(markdown) if name not in chart_names]
     if unknown:
-        raise ToolError(f"There is no chart {', '.join(unknown)}. There are: {', '.join(sorted(drawn)) or 'none yet'}.")
+        raise ToolError(
+            f"There is no chart {', '.join(unknown)}. There are: {', '.join(sorted(chart_names)) or 'none yet'}."
+        )
     today = datetime.now(UTC)
     report = Report(title, markdown, f"{today.day} {today:%B %Y}", _report_footer(context))
     charts = {name: context.path(name).read_bytes() for name in picture_names(markdown)}
@@ -146,17 +148,17 @@ def _query(sql: str, context: Context) -> tuple[QueryResult, list[str]]:
     names = table_names(info.name for info in context.files)
     if not names:
         raise ToolError(NO_FILES)
-    wanted = mentioned_files(names, sql)
+    mentioned = mentioned_files(names, sql)
     for info in context.files:
-        if info.name in wanted and info.size > LARGE_FILE_BYTES:
+        if info.name in mentioned and info.size > LARGE_FILE_BYTES:
             context.progress(f"Reading {info.name}")
-    found = read_tables_of(wanted, context.path)
-    if not found.tables:
-        raise ToolError(" ".join(found.skipped))
+    tables = read_tables_of(mentioned, context.path)
+    if not tables.tables:
+        raise ToolError(" ".join(tables.skipped))
     try:
-        return run_query(found.tables, sql), [f"Left out: {reason}" for reason in found.skipped]
+        return run_query(tables.tables, sql), [f"Left out: {reason}" for reason in tables.skipped]
     except QueryError as error:
-        raise QueryError(f"{error}{_other_tables_hint(names, found.tables)}") from error
+        raise QueryError(f"{error}{_other_tables_hint(names, tables.tables)}") from error
 
 
 def _other_tables_hint(names: dict[str, str], read: tuple[Table, ...]) -> str:
@@ -166,9 +168,9 @@ def _other_tables_hint(names: dict[str, str], read: tuple[Table, ...]) -> str:
     return f" Other tables: {', '.join(others)}." if others else ""
 
 
-def _make_file_name(wish: str, suffix: str, context: Context) -> str:
+def _make_file_name(requested: str, suffix: str, context: Context) -> str:
     """The requested name as a plain file name with the right suffix. It never replaces an attached file."""
-    stem = wish.removesuffix(suffix).lower()
+    stem = requested.removesuffix(suffix).lower()
     name = re.sub(r"[^\w-]+", "-", stem).strip("-")[:60].rstrip("-") or "result"
     produced = {file.name for file in context.produced}
     attached = {file.name for file in context.files} - produced

@@ -21,15 +21,15 @@ class Chunk:
 
 def split_chunks(documents: Iterable[Document], *, alone: bool, item: Item | None = None) -> list[Chunk]:
     """Splits the documents, or one item of the only one. Raises ToolError if they are too large."""
-    chosen = list(documents)
-    ranges = [(document, _parts_of(document, item)) for document in chosen]
+    selected = list(documents)
+    ranges = [(document, _parts_of(document, item)) for document in selected]
     size = sum(len(part.text) for _, parts in ranges for part in parts)
     if size > MAX_CHUNK_CHARS * MAX_CHUNKS // 2:
         raise ToolError(f"That is {size:,} characters, too many to sum up at once. Name an item or a document.")
     # Chunks end with items and pages and so are smaller than the limit: this allows for twice as many.
     limit = max(CHUNK_CHARS, 2 * size // MAX_CHUNKS)
     return [
-        piece for document, parts in ranges for piece in _chunk_parts(document, parts, limit, alone=alone, item=item)
+        chunk for document, parts in ranges for chunk in _chunk_parts(document, parts, limit, alone=alone, item=item)
     ]
 
 
@@ -51,8 +51,8 @@ def _chunk_parts(
     for top, group in groupby(parts, key=lambda part: item or document.item_at(part.number, top=True)):
         for run in _group_parts([part for part in group if part.text], limit):
             first, last = run[0].number, run[-1].number
-            cited = document.cite(first, last, alone=alone, item=top)
-            yield Chunk(cited, top.title if top else document.name, with_citations(document, run, alone=alone))
+            citation = document.cite(first, last, alone=alone, item=top)
+            yield Chunk(citation, top.title if top else document.name, with_citations(document, run, alone=alone))
 
 
 def _group_parts(parts: Iterable[Part], limit: int) -> Iterator[list[Part]]:

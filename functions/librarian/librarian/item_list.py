@@ -15,19 +15,19 @@ def format_items(packet: Packet, documents: Sequence[Document]) -> str:
     return "\n\n".join(parts)
 
 
-def _document_lines(document: Document, most: int) -> Iterable[str]:
+def _document_lines(document: Document, max_items: int) -> Iterable[str]:
     content = document.content
-    sure = f"items from {content.item_source}, confidence {content.confidence:g}"
+    origin = f"items from {content.item_source}, confidence {content.confidence:g}"
     if not document.items:
-        one = UNIT_NAMES[content.unit][0]
-        sure = f"no items found, confidence {content.confidence:g}: search it, or read it by {one}"
-    yield f"{document.name} ({content.format}, {content.extent_text}); {sure}"
-    shown = document.items
-    if len(shown) > most:  # the deeper levels are dropped first
-        shown = tuple(item for item in shown if item.level == 1)
-    for item in shown[:most]:
-        place = format_range(content.unit, item.first, item.last)
-        yield f"{'  ' * (item.level - 1)}- {item.id} · {item.title} · {place}"
-    if len(shown[:most]) < len(document.items):
-        yield f"Not shown: {len(document.items) - len(shown[:most])} further items."
+        unit_name = UNIT_NAMES[content.unit][0]
+        origin = f"no items found, confidence {content.confidence:g}: search it, or read it by {unit_name}"
+    yield f"{document.name} ({content.format}, {content.extent_text}); {origin}"
+    items = document.items
+    if len(items) > max_items:  # the deeper levels are dropped first
+        items = tuple(item for item in items if item.level == 1)
+    for item in items[:max_items]:
+        location = format_range(content.unit, item.first, item.last)
+        yield f"{'  ' * (item.level - 1)}- {item.id} · {item.title} · {location}"
+    if len(items[:max_items]) < len(document.items):
+        yield f"Not shown: {len(document.items) - len(items[:max_items])} further items."
     yield from (f"Note: {note}" for note in content.notes)

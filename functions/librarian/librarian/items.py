@@ -49,33 +49,33 @@ class Document:
         """
         covering = [item for item in self.items if item.covers(part) and (item.level == 1 or not top)]
         above = [item for item in covering if item.first < part or item.at_top]
-        chosen = above or covering[:1]
-        return max(chosen, key=lambda item: (item.level, item.first)) if chosen else None
+        candidates = above or covering[:1]
+        return max(candidates, key=lambda item: (item.level, item.first)) if candidates else None
 
     def cite(self, first: int, last: int | None = None, *, alone: bool = False, item: Item | None = None) -> str:
         """The citation: "packet.pdf, Item 5, pp. 12-14". `alone` omits the name: there is only one document."""
-        found = item or self.item_at(first)
+        cited_item = item or self.item_at(first)
         pages = format_range(self.content.unit, first, last or first)
-        return ", ".join([*([] if alone else [self.name]), *([found.label] if found else []), pages])
+        return ", ".join([*([] if alone else [self.name]), *([cited_item.label] if cited_item else []), pages])
 
 
 def make_items(content: Content) -> tuple[Item, ...]:
-    marks = _normalize_levels(content.headings)
-    ends = [_last_part(marks, place, len(content.parts)) for place in range(len(marks))]
-    ids = _assign_ids(marks)
+    headings = _normalize_levels(content.headings)
+    last_parts = [_last_part(headings, index, len(content.parts)) for index in range(len(headings))]
+    ids = _assign_ids(headings)
     return tuple(
-        Item(key, _item_title(mark.title, key), mark.level, mark.part, end, mark.at_top)
-        for key, mark, end in zip(ids, marks, ends, strict=True)
+        Item(item_id, _item_title(heading.title, item_id), heading.level, heading.part, last_part, heading.at_top)
+        for item_id, heading, last_part in zip(ids, headings, last_parts, strict=True)
     )
 
 
-def _normalize_levels(marks: Sequence[Heading]) -> list[Heading]:
+def _normalize_levels(headings: Sequence[Heading]) -> list[Heading]:
     """Renumbers levels from 1 without gaps. A first heading above all others is the document's title and no item."""
-    levels = sorted({mark.level for mark in marks})
-    made = [replace(mark, level=levels.index(mark.level) + 1) for mark in marks]
-    if len(made) > 2 and made[0].level == 1 and all(mark.level > 1 for mark in made[1:]):
-        return _normalize_levels(made[1:])
-    return [replace(mark, level=min(mark.level, MAX_OUTLINE_DEPTH)) for mark in made]
+    levels = sorted({heading.level for heading in headings})
+    normalized = [replace(heading, level=levels.index(heading.level) + 1) for heading in headings]
+    if len(normalized) > 2 and normalized[0].level == 1 and all(heading.level > 1 for heading in normalized[1:]):
+        return _normalize_levels(normalized[1:])
+    return [replace(heading, level=min(heading.level, MAX_OUTLINE_DEPTH)) for heading in normalized]
 
 
 def _item_title(title: str, key: str) -> str:
@@ -83,40 +83,40 @@ def _item_title(title: str, key: str) -> str:
     return strip_number(title) if title_number(title) == key else title
 
 
-def _last_part(marks: Sequence[Heading], place: int, parts: int) -> int:
+def _last_part(headings: Sequence[Heading], index: int, part_count: int) -> int:
     """The last part: the one before the next heading of the same or a higher level, or that heading's own part if the
     heading is not at its top."""
-    mark = marks[place]
-    following = next((other for other in marks[place + 1 :] if other.level <= mark.level), None)
+    heading = headings[index]
+    following = next((other for other in headings[index + 1 :] if other.level <= heading.level), None)
     if following is None:
-        return parts
-    return max(mark.part, following.part - following.at_top)
+        return part_count
+    return max(heading.part, following.part - following.at_top)
 
 
-def _assign_ids(marks: Sequence[Heading]) -> list[str]:
-    taken: set[str] = set()
+def _assign_ids(headings: Sequence[Heading]) -> list[str]:
+    used: set[str] = set()
     path: list[str] = []
     counts: dict[str, int] = {}
-    made: list[str] = []
-    for mark in marks:
-        del path[mark.level - 1 :]
+    ids: list[str] = []
+    for heading in headings:
+        del path[heading.level - 1 :]
         parent = path[-1] if path else ""
         counts[parent] = counts.get(parent, 0) + 1
-        wish = _preferred_id(mark.title, parent, counts[parent])
-        key, number = wish, 2
-        while key.casefold() in taken:
-            key, number = f"{wish}-{number}", number + 1
-        taken.add(key.casefold())
-        path.append(key)
-        made.append(key)
-    return made
+        preferred = _preferred_id(heading.title, parent, counts[parent])
+        item_id, number = preferred, 2
+        while item_id.casefold() in used:
+            item_id, number = f"{preferred}-{number}", number + 1
+        used.add(item_id.casefold())
+        path.append(item_id)
+        ids.append(item_id)
+    return ids
 
 
-def _preferred_id(title: str, parent: str, place: int) -> str:
+def _preferred_id(title: str, parent: str, position: int) -> str:
     """The number in the title. Under a parent it must start with the parent's number."""
-    own = title_number(title)
-    if own and (not parent or own.startswith(f"{parent}.")):
-        return own
+    number = title_number(title)
+    if number and (not parent or number.startswith(f"{parent}.")):
+        return number
     if parent:
-        return f"{parent}.{place}"
-    return re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:MAX_SLUG_CHARS].strip("-") or f"part-{place}"
+        return f"{parent}.{position}"
+    return re.sub(r"[\W_]+", "-", title.lower()).strip("-")[:MAX_SLUG_CHARS].strip("-") or f"part-{position}"

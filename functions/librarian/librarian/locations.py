@@ -19,11 +19,11 @@ type PartRange = tuple[Document, int, int]
 def search_ranges(packet: Packet, document: str | None, item: str | None) -> Iterator[PartRange]:
     """The part range of an item, else of each selected document. Raises ToolError if there is none."""
     if item:
-        found, chosen = packet.find_item(item, document)
-        yield found, chosen.first, chosen.last
+        source, found_item = packet.find_item(item, document)
+        yield source, found_item.first, found_item.last
         return
-    for one in packet.select_documents(document):
-        yield one, 1, len(one.content.parts)
+    for entry in packet.select_documents(document):
+        yield entry, 1, len(entry.content.parts)
 
 
 def resolve_range(
@@ -31,23 +31,23 @@ def resolve_range(
 ) -> tuple[Item | None, PartRange]:
     """The part range to read, and the item if it is a whole one. Raises ToolError if it is ambiguous."""
     if item:
-        one, chosen = packet.find_item(item, document)
-        return chosen, (one, chosen.first, chosen.last)
-    found = packet.select_documents(document)
-    if len(found) > 1:
-        raise ToolError(f"There are several documents; name one: {', '.join(one.name for one in found)}.")
-    one, count = found[0], len(found[0].content.parts)
+        source, found_item = packet.find_item(item, document)
+        return found_item, (source, found_item.first, found_item.last)
+    documents = packet.select_documents(document)
+    if len(documents) > 1:
+        raise ToolError(f"There are several documents; name one: {', '.join(source.name for source in documents)}.")
+    source, count = documents[0], len(documents[0].content.parts)
     if not pages:
-        return None, (one, 1, count)
+        return None, (source, 1, count)
     range_ = PAGE_RANGE.fullmatch(pages)
     first = int(range_[1]) if range_ else 0
     last = int(range_[2] or first) if range_ else 0
     if not 1 <= first <= last or first > count:
-        many = UNIT_NAMES[one.content.unit][1]
+        many = UNIT_NAMES[source.content.unit][1]
         raise ToolError(
-            f'{one.name} has {many} 1 to {count}; give one or a range of them, as "2" or "2-4", not {pages}.'
+            f'{source.name} has {many} 1 to {count}; give one or a range of them, as "2" or "2-4", not {pages}.'
         )
-    return None, (one, first, min(last, count))
+    return None, (source, first, min(last, count))
 
 
 def read_end(text: str, offset: int) -> int:
@@ -63,12 +63,12 @@ def paging(more: bool, offset: int) -> dict[str, Any]:
     return {"has_more": True, "next_offset": offset} if more else {"has_more": False}
 
 
-def join_places(places: Iterable[str]) -> str:
+def join_places(names: Iterable[str]) -> str:
     """Lists each place once, at most MAX_LISTED_PLACES."""
-    different = list(dict.fromkeys(places))
-    others = len(different) - MAX_LISTED_PLACES
-    return "; ".join(different[:MAX_LISTED_PLACES]) + (f"; and {others} more" if others > 0 else "")
+    distinct = list(dict.fromkeys(names))
+    omitted = len(distinct) - MAX_LISTED_PLACES
+    return "; ".join(distinct[:MAX_LISTED_PLACES]) + (f"; and {omitted} more" if omitted > 0 else "")
 
 
-def format_count(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+def format_count(count: int, singular: str, plural: str = "") -> str:
+    return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"

@@ -22,11 +22,11 @@ def list_items(context: Context, document: str | None = None) -> Output:
         document: Only this document, by its file name.
     """
     packet = open_packet(context)
-    chosen = packet.select_documents(document)
-    items = sum(len(one.items) for one in chosen)
+    documents = packet.select_documents(document)
+    items = sum(len(entry.items) for entry in documents)
     return Output(
-        format_items(packet, chosen),
-        summary=f"{format_count(items, 'item')} in {format_count(len(chosen), 'document')}",
+        format_items(packet, documents),
+        summary=f"{format_count(items, 'item')} in {format_count(len(documents), 'document')}",
     )
 
 
@@ -54,21 +54,21 @@ def find_text(
     packet = open_packet(context)
     if not text.strip() or len(text) > MAX_SEARCH_TEXT_CHARS:
         raise ToolError(f"The text to find has 1 to {MAX_SEARCH_TEXT_CHARS} characters.")
-    wanted = text_pattern(text, ignore_case=ignore_case)
-    found = [
+    text_regex = text_pattern(text, ignore_case=ignore_case)
+    matches = [
         match
-        for one, first, last in search_ranges(packet, document, item)
-        for match in find_matches(one, wanted, first, last)
+        for entry, first, last in search_ranges(packet, document, item)
+        for match in find_matches(entry, text_regex, first, last)
     ]
-    if not found:
+    if not matches:
         return Output(f'"{text}" is nowhere there. Try fewer words, or search.', summary="no match")
     offset = max(0, offset)
-    number = format_count(len(found), "match", "matches")
-    lines = [f"- {_match_citation(packet, match)}: {match}" for match in found[offset : offset + MATCHES_PER_CALL]]
-    head = f"{number}: {join_places(_match_citation(packet, match) for match in found)}."
+    number = format_count(len(matches), "match", "matches")
+    lines = [f"- {_match_citation(packet, match)}: {match}" for match in matches[offset : offset + MATCHES_PER_CALL]]
+    head = f"{number}: {join_places(_match_citation(packet, match) for match in matches)}."
     return Output(
         "\n".join([head, *lines]),
-        paging(len(found) > offset + MATCHES_PER_CALL, offset + MATCHES_PER_CALL),
+        paging(len(matches) > offset + MATCHES_PER_CALL, offset + MATCHES_PER_CALL),
         summary=number,
     )
 
@@ -109,15 +109,15 @@ def read(
         offset: Where to go on, in characters: next_offset of the call before.
     """
     packet = open_packet(context)
-    chosen, (one, first, last) = resolve_range(packet, item, pages, document)
-    text = with_citations(one, one.content.parts[first - 1 : last], alone=packet.is_single_document)
+    found_item, (source, first, last) = resolve_range(packet, item, pages, document)
+    text = with_citations(source, source.content.parts[first - 1 : last], alone=packet.is_single_document)
     offset = max(0, offset)
     if offset >= len(text):
         raise ToolError(f"That has {len(text):,} characters; offset {offset:,} is past its end.")
     end = read_end(text, offset)
-    cited = one.cite(first, last, alone=packet.is_single_document, item=chosen)
+    citation = source.cite(first, last, alone=packet.is_single_document, item=found_item)
     reach = f", characters {offset:,} to {end:,} of {len(text):,}" if len(text) > READ_CHARS else ""
-    return Output(f"{cited}{reach}\n\n{text[offset:end]}", paging(end < len(text), end), summary=cited)
+    return Output(f"{citation}{reach}\n\n{text[offset:end]}", paging(end < len(text), end), summary=citation)
 
 
 def _match_citation(packet: Packet, match: Match) -> str:

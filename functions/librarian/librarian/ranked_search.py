@@ -44,14 +44,14 @@ class Hit:
 
 def search_terms(text: str) -> list[str]:
     """The stems of a text, without accents and stop words; numbers without commas."""
-    found: list[str] = []
+    terms: list[str] = []
     for match in TERM_PATTERN.finditer(_fold_text(text)):
         word = match[0]
         if UNSPACED_SCRIPT.fullmatch(word):
-            found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
+            terms += [word[index : index + 2] for index in range(max(1, len(word) - 1))]
         elif word not in STOP_WORDS:
-            found.append(_stem(word))
-    return found
+            terms.append(_stem(word))
+    return terms
 
 
 def split_passages(documents: Iterable[Document]) -> list[Passage]:
@@ -76,10 +76,16 @@ def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
     counts = [Counter(search_terms(text)) for text in texts]
     lengths = [count.total() for count in counts]
     average = sum(lengths) / len(lengths) if any(lengths) else 1.0
-    wanted = Counter(search_terms(query))
-    idf = {term: _inverse_document_frequency(sum(term in count for count in counts), len(counts)) for term in wanted}
+    query_terms = Counter(search_terms(query))
+    idf = {
+        term: _inverse_document_frequency(sum(term in count for count in counts), len(counts)) for term in query_terms
+    }
     return [
-        sum(wanted[term] * idf[term] * _term_weight(count[term], length / average) for term in wanted if term in count)
+        sum(
+            query_terms[term] * idf[term] * _term_weight(count[term], length / average)
+            for term in query_terms
+            if term in count
+        )
         for count, length in zip(counts, lengths, strict=True)
     ]
 
@@ -87,31 +93,31 @@ def bm25_scores(query: str, texts: Sequence[str]) -> list[float]:
 def make_snippet(query: str, text: str) -> str:
     """The part of the passage with the most query terms."""
     line = flatten_lines(text)
-    wanted = set(search_terms(query))
-    words = [(match.start(), set(search_terms(match[0])) & wanted) for match in re.finditer(r"\S+", line)]
-    places = [start for start, shared in words if shared] or [0]
+    query_terms = set(search_terms(query))
+    words = [(match.start(), set(search_terms(match[0])) & query_terms) for match in re.finditer(r"\S+", line)]
+    offsets = [start for start, shared in words if shared] or [0]
 
     def gain(start: int) -> int:
-        inside = [shared for place, shared in words if start <= place < start + SNIPPET_CHARS]
+        inside = [shared for offset, shared in words if start <= offset < start + SNIPPET_CHARS]
         return len(set().union(*inside))
 
-    best = max(places, key=gain)
-    start = line.rfind(" ", 0, max(0, best - SNIPPET_CHARS // 6)) + 1 if best > SNIPPET_CHARS // 6 else 0
+    best_offset = max(offsets, key=gain)
+    start = line.rfind(" ", 0, max(0, best_offset - SNIPPET_CHARS // 6)) + 1 if best_offset > SNIPPET_CHARS // 6 else 0
     return f"{'…' if start else ''}{shorten(line[start:], SNIPPET_CHARS)}"
 
 
 def _split_text(text: str) -> Iterable[str]:
-    held: list[str] = []
-    words = 0
+    current: list[str] = []
+    word_count = 0
     for line in text.split("\n"):
-        for stretch in _split_long_line(line):
-            if words and words + len(stretch.split()) > MAX_PASSAGE_WORDS:
-                yield "\n".join(held)
-                held, words = held[-1:], len(held[-1].split())
-            held.append(stretch)
-            words += len(stretch.split())
-    if any(line.strip() for line in held):
-        yield "\n".join(held)
+        for segment in _split_long_line(line):
+            if word_count and word_count + len(segment.split()) > MAX_PASSAGE_WORDS:
+                yield "\n".join(current)
+                current, word_count = current[-1:], len(current[-1].split())
+            current.append(segment)
+            word_count += len(segment.split())
+    if any(line.strip() for line in current):
+        yield "\n".join(current)
 
 
 def _split_long_line(line: str) -> Iterable[str]:
@@ -119,8 +125,8 @@ def _split_long_line(line: str) -> Iterable[str]:
     words = line.split()
     if len(words) <= MAX_PASSAGE_WORDS:
         return [line]
-    half = MAX_PASSAGE_WORDS // 2
-    return [" ".join(words[place : place + half]) for place in range(0, len(words), half)]
+    step = MAX_PASSAGE_WORDS // 2
+    return [" ".join(words[index : index + step]) for index in range(0, len(words), step)]
 
 
 def _term_weight(count: int, length: float) -> float:

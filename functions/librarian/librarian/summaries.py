@@ -46,31 +46,35 @@ class ChunkSummary:
 
 async def summarise_chunks(chunks: Sequence[Chunk], focus: str, context: Context) -> list[ChunkSummary]:
     """Summarises the chunks, in their order. A failed one is kept as failed and stops no other."""
-    ask = _loop_runner(context)
-    done = 0
+    run_loop = _loop_runner(context)
+    done_count = 0
 
-    async def one(number: int, piece: Chunk) -> ChunkSummary:
-        nonlocal done
-        outcome = await ask(f"part-{number}", f"{_focus_line(focus)}{PART_HEADER}\n\n{piece.text}", MAP_INSTRUCTIONS)
-        done += 1
-        context.progress(f"{done} of {len(chunks)} parts read: {piece.cited}")
-        return ChunkSummary(piece, outcome.text, outcome.failed)
+    async def summarise(number: int, chunk: Chunk) -> ChunkSummary:
+        nonlocal done_count
+        result = await run_loop(
+            f"part-{number}", f"{_focus_line(focus)}{PART_HEADER}\n\n{chunk.text}", MAP_INSTRUCTIONS
+        )
+        done_count += 1
+        context.progress(f"{done_count} of {len(chunks)} parts read: {chunk.cited}")
+        return ChunkSummary(chunk, result.text, result.failed)
 
-    return await _gather([one(number, piece) for number, piece in enumerate(chunks, 1)])
+    return await _gather([summarise(number, chunk) for number, chunk in enumerate(chunks, 1)])
 
 
 async def combine_summaries(summaries: Sequence[ChunkSummary], focus: str, context: Context) -> str:
     """Combines the summaries that did not fail. If that fails too, they are returned one after the other."""
-    texts = [f"[{done.chunk.cited}: {done.chunk.title}]\n{done.text}" for done in summaries if not done.failed]
+    texts = [
+        f"[{summary.chunk.cited}: {summary.chunk.title}]\n{summary.text}" for summary in summaries if not summary.failed
+    ]
     if len(texts) < 2:
-        return "".join(done.text for done in summaries if not done.failed)
-    ask, level = _loop_runner(context), 0
+        return "".join(summary.text for summary in summaries if not summary.failed)
+    run_loop, level = _loop_runner(context), 0
     while len(texts) > 1:
         level += 1
         batches = _batch_texts(texts)
-        made = await _gather(
+        results = await _gather(
             [
-                ask(
+                run_loop(
                     f"together-{level}-{number}",
                     f"{_focus_line(focus)}{DIGESTS_HEADER}\n\n{'\n\n'.join(batch)}",
                     REDUCE_INSTRUCTIONS,
@@ -79,9 +83,9 @@ async def combine_summaries(summaries: Sequence[ChunkSummary], focus: str, conte
             ]
         )
         texts = [
-            "\n\n".join(batch) if answer.failed else answer.text for batch, answer in zip(batches, made, strict=True)
+            "\n\n".join(batch) if answer.failed else answer.text for batch, answer in zip(batches, results, strict=True)
         ]
-        if any(answer.failed for answer in made):
+        if any(answer.failed for answer in results):
             break
     return "\n\n".join(texts)
 
@@ -94,25 +98,25 @@ class _LoopResult:
 
 def _loop_runner(context: Context) -> Callable[[str, str, str], Awaitable[_LoopResult]]:
     """A function that runs a nested loop without tools, MAX_PARALLEL_LOOPS at a time."""
-    free = asyncio.Semaphore(MAX_PARALLEL_LOOPS)
+    semaphore = asyncio.Semaphore(MAX_PARALLEL_LOOPS)
 
-    async def ask(name: str, message: str, instructions: str) -> _LoopResult:
-        async with free:
-            outcome = await context.run_nested(name, message, instructions=instructions)
-        failed = outcome.status != "completed" or not outcome.text.strip()
-        return _LoopResult(outcome.text.strip() or "there was no answer", failed)
+    async def run(name: str, message: str, instructions: str) -> _LoopResult:
+        async with semaphore:
+            result = await context.run_nested(name, message, instructions=instructions)
+        failed = result.status != "completed" or not result.text.strip()
+        return _LoopResult(result.text.strip() or "there was no answer", failed)
 
-    return ask
+    return run
 
 
-async def _gather[T](work: Sequence[Awaitable[T]]) -> list[T]:
+async def _gather[T](awaitables: Sequence[Awaitable[T]]) -> list[T]:
     """Awaits all in a task group: if one is suspended the others are cancelled, and all continue in the next run."""
 
-    async def wait(one: Awaitable[T]) -> T:
-        return await one
+    async def await_one(awaitable: Awaitable[T]) -> T:
+        return await awaitable
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(wait(one)) for one in work]
+        tasks = [group.create_task(await_one(awaitable)) for awaitable in awaitables]
     return [task.result() for task in tasks]
 
 

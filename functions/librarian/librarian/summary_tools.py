@@ -24,10 +24,10 @@ async def summarise(context: Context, focus: str = "", item: str | None = None, 
         item: Only this item, by its id.
         document: Only this document, by its file name.
     """
-    packet, done, summary = await _summarise_all(context, focus, item, document)
-    left = uncovered_parts(done, packet)
-    said = [summary, "Not covered:\n" + "\n".join(f"- {reason}" for reason in left)] if left else [summary]
-    return Output("\n\n".join(said), summary=_coverage_text(done))
+    packet, chunk_summaries, summary = await _summarise_all(context, focus, item, document)
+    uncovered = uncovered_parts(chunk_summaries, packet)
+    texts = [summary, "Not covered:\n" + "\n".join(f"- {reason}" for reason in uncovered)] if uncovered else [summary]
+    return Output("\n\n".join(texts), summary=_coverage_text(chunk_summaries))
 
 
 @tool(idempotent=True, seconds=SUMMARY_TIMEOUT_SECONDS)
@@ -41,31 +41,33 @@ async def report(context: Context, title: str, focus: str = "", document: str | 
         focus: What the reader wants to know; all that matters when left out.
         document: Only this document, by its file name.
     """
-    packet, done, summary = await _summarise_all(context, focus, None, document)
-    text = report_markdown(title, focus, summary, done, packet)
-    said = f"report.md is written: {_coverage_text(done)}.\n\n{summary}"
-    return Output(said, files=[File("report.md", text.encode(), "text/markdown")], summary=_coverage_text(done))
+    packet, chunk_summaries, summary = await _summarise_all(context, focus, None, document)
+    text = report_markdown(title, focus, summary, chunk_summaries, packet)
+    answer = f"report.md is written: {_coverage_text(chunk_summaries)}.\n\n{summary}"
+    return Output(
+        answer, files=[File("report.md", text.encode(), "text/markdown")], summary=_coverage_text(chunk_summaries)
+    )
 
 
 async def _summarise_all(
     context: Context, focus: str, item: str | None, document: str | None
 ) -> tuple[Packet, list[ChunkSummary], str]:
     """The packet, a summary of each chunk, and the combined one. Raises ToolError if every chunk failed."""
-    packet, pieces = await asyncio.to_thread(_make_chunks, context, item, document)
-    done = await summarise_chunks(pieces, focus, context)
-    if all(one.failed for one in done):
-        raise ToolError(f"No part could be summed up. The first one: {done[0].text}")
-    return packet, done, await combine_summaries(done, focus, context)
+    packet, chunks = await asyncio.to_thread(_make_chunks, context, item, document)
+    chunk_summaries = await summarise_chunks(chunks, focus, context)
+    if all(chunk_summary.failed for chunk_summary in chunk_summaries):
+        raise ToolError(f"No part could be summed up. The first one: {chunk_summaries[0].text}")
+    return packet, chunk_summaries, await combine_summaries(chunk_summaries, focus, context)
 
 
 def _make_chunks(context: Context, item: str | None, document: str | None) -> tuple[Packet, list[Chunk]]:
     packet = open_packet(context)
     if not item:
         return packet, split_chunks(packet.select_documents(document), alone=packet.is_single_document)
-    one, chosen = packet.find_item(item, document)
-    return packet, split_chunks([one], alone=packet.is_single_document, item=chosen)
+    source, found = packet.find_item(item, document)
+    return packet, split_chunks([source], alone=packet.is_single_document, item=found)
 
 
-def _coverage_text(done: Sequence[ChunkSummary]) -> str:
-    failed = sum(one.failed for one in done)
-    return f"{format_count(len(done) - failed, 'part')} summed up{f', {failed} failed' if failed else ''}"
+def _coverage_text(chunk_summaries: Sequence[ChunkSummary]) -> str:
+    failed = sum(chunk_summary.failed for chunk_summary in chunk_summaries)
+    return f"{format_count(len(chunk_summaries) - failed, 'part')} summed up{f', {failed} failed' if failed else ''}"

@@ -16,7 +16,7 @@ LINE_ENDS = re.compile("\r\n?|\u2028|\u2029|\x85")
 def clean_text(text: str) -> str:
     """Replaces ligatures by letters, removes invisible characters, unifies spaces and line ends."""
     text = LINE_ENDS.sub("\n", text)
-    text = PRESENTATION_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
+    text = PRESENTATION_FORMS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     text = INVISIBLE_CHARS.sub("", SOFT_HYPHEN_BREAK.sub("", text))
     text = SPACES.sub(" ", CONTROL_CHARS.sub("", text))
     return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())

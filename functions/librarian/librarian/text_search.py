@@ -44,28 +44,28 @@ def text_pattern(text: str, *, ignore_case: bool) -> re.Pattern[str]:
 
 
 def _word_pattern(word: str) -> str:
-    signs = [EQUIVALENT_SIGNS.get(sign) or re.escape(sign) for sign in word]
-    made = signs[0]
-    for before, sign, shape in zip(word, word[1:], signs[1:], strict=False):
-        made += (LINE_BREAK_IN_WORD if before.isalpha() and sign.isalpha() else "") + shape
-    return made
+    patterns = [EQUIVALENT_SIGNS.get(character) or re.escape(character) for character in word]
+    pattern = patterns[0]
+    for previous, character, character_pattern in zip(word, word[1:], patterns[1:], strict=False):
+        pattern += (LINE_BREAK_IN_WORD if previous.isalpha() and character.isalpha() else "") + character_pattern
+    return pattern
 
 
-def find_matches(document: Document, wanted: re.Pattern[str], first: int, last: int) -> Iterator[Match]:
+def find_matches(document: Document, pattern: re.Pattern[str], first: int, last: int) -> Iterator[Match]:
     """All matches in the parts from `first` to `last`."""
     parts = document.content.parts[first - 1 : last]
-    whole = "\n".join(part.text for part in parts)
+    text = "\n".join(part.text for part in parts)
     starts = list(accumulate((len(part.text) + 1 for part in parts), initial=0))[:-1]
-    for found in wanted.finditer(whole):
-        begin, end = (parts[bisect_right(starts, place) - 1].number for place in (found.start(), found.end() - 1))
-        before = whole[max(0, found.start() - MATCH_CONTEXT_CHARS) : found.start()]
-        after = whole[found.end() : found.end() + MATCH_CONTEXT_CHARS]
+    for match in pattern.finditer(text):
+        begin, end = (parts[bisect_right(starts, position) - 1].number for position in (match.start(), match.end() - 1))
+        before = text[max(0, match.start() - MATCH_CONTEXT_CHARS) : match.start()]
+        after = text[match.end() : match.end() + MATCH_CONTEXT_CHARS]
         yield Match(
             document,
             begin,
             end,
             _trim_context(before, left=True),
-            flatten_lines(found[0]),
+            flatten_lines(match[0]),
             _trim_context(after, left=False),
         )
 

@@ -123,8 +123,8 @@ def _draw_bars(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -
     values = {name: _draw_categories(chart, points) for name, points in groups.items()}
     if len(categories) > MAX_CATEGORIES:
         notes = [*notes, f"only the first {MAX_CATEGORIES} of {len(categories):,} values of {chart.x}"]
-    shown = categories[:MAX_CATEGORIES]
-    series = {name: [of.get(category) for category in shown] for name, of in values.items()}
+    visible = categories[:MAX_CATEGORIES]
+    series = {name: [of.get(category) for category in visible] for name, of in values.items()}
     heights = [height for column in series.values() for height in column if height is not None]
     low, high = min(0.0, *heights), max(0.0, *heights)
     if chart.kind == "line":
@@ -132,7 +132,7 @@ def _draw_bars(chart: Chart, groups: dict[str, list[Point]], notes: list[str]) -
     plot = Plot(
         chart.title, _make_axis(chart.x, []), _make_axis(chart.y, ticks(low, high, whole=_are_integers(heights)))
     )
-    svg = draw_bars(plot, shown, series, lines=chart.kind == "line")
+    svg = draw_bars(plot, visible, series, lines=chart.kind == "line")
     return DrawnChart(svg, len(heights), tuple(notes))
 
 
@@ -173,8 +173,8 @@ def _draw_positions(chart: Chart, groups: dict[str, list[Point]], notes: list[st
 def _x_ticks(xs: Sequence[float]) -> list[float]:
     """The ticks of the x axis. A few integers, such as years, are ticks themselves."""
     different = sorted(set(xs))
-    few = len(different) <= 10 and _are_integers(different)
-    return different if few else ticks(min(xs), max(xs), 8, whole=_are_integers(different))
+    distinct = len(different) <= 10 and _are_integers(different)
+    return different if distinct else ticks(min(xs), max(xs), 8, whole=_are_integers(different))
 
 
 def _are_integers(values: Sequence[float]) -> bool:

@@ -74,12 +74,12 @@ def count_in_bins(values: Sequence[float], edges: Sequence[float]) -> list[int]:
     counts = [0] * (len(edges) - 1)
     width = edges[1] - edges[0]
     for value in values:
-        place = min(max(int((value - edges[0]) / width), 0), len(counts) - 1)
-        if value >= edges[place + 1] and place + 1 < len(counts):
-            place += 1
-        elif value < edges[place] and place:
-            place -= 1
-        counts[place] += 1
+        index = min(max(int((value - edges[0]) / width), 0), len(counts) - 1)
+        if value >= edges[index + 1] and index + 1 < len(counts):
+            index += 1
+        elif value < edges[index] and index:
+            index -= 1
+        counts[index] += 1
     return counts
 
 

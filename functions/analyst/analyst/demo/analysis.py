@@ -81,20 +81,20 @@ def distribution(table: Table, value: Column, group: Column | None = None) -> An
         f"ROUND(MEDIAN({of}), 2) AS median, ROUND(AVG({of}), 2) AS mean, ROUND(QUANTILE({of}, 0.75), 2) "
         f"AS third_quartile, MAX({of}) AS highest, ROUND(STDDEV({of}), 2) AS standard_deviation FROM {table.name}"
     )
-    few = group if group and group.distinct <= 4 else None
-    raw = f"SELECT {', '.join(column.name for column in (value, few) if column)} FROM {table.name}"
-    drawing = ChartSpec("histogram", of, series=few.name if few else None, sql=raw)
+    series_column = group if group and group.distinct <= 4 else None
+    raw = f"SELECT {', '.join(column.name for column in (value, series_column) if column)} FROM {table.name}"
+    drawing = ChartSpec("histogram", of, series=series_column.name if series_column else None, sql=raw)
     title = f"Distribution of {value.phrase}"
     return Analysis(table.name, "spread", title, sql, drawing, (), value, "", _columns_with_missing([value]))
 
 
 def correlation(table: Table, x: Column, y: Column, group: Column | None = None) -> Analysis:
     """The correlation of two measures, overall and within groups."""
-    where = f"FROM {table.name} WHERE {_not_null([x, y])}"
+    source = f"FROM {table.name} WHERE {_not_null([x, y])}"
     numbers = f"COUNT(*) AS n, ROUND(CORR({x.name}, {y.name}), 3) AS correlation"
-    sql = f"SELECT 'all' AS rows, {numbers} {where}"
+    sql = f"SELECT 'all' AS rows, {numbers} {source}"
     if group:
-        by_group = f"SELECT {_group_expression(group, named=False)}, {numbers} {where} GROUP BY 1 ORDER BY 1"
+        by_group = f"SELECT {_group_expression(group, named=False)}, {numbers} {source} GROUP BY 1 ORDER BY 1"
         sql += f" UNION ALL SELECT * FROM ({by_group})"
     columns = ", ".join(column.name for column in (x, y, group) if column)
     series = group.name if group and group.distinct <= 8 else None
@@ -121,14 +121,14 @@ def trend(table: Table, time: Column, value: Column | None, function: str, word:
     key = f"strftime('{shape}', {time.name}) AS {period}" if shape else time.name
     result = f"{word}_{value.name}" if value else f"number_of_{table.noun}"
     amount = f"ROUND({function}({value.name}), 2)" if value else "COUNT(*)"
-    needed = [time, value] if value else [time]
+    columns = [time, value] if value else [time]
     sql = (
         f"SELECT {key}, COUNT(*) AS n, {amount} AS {result} FROM {table.name} "
-        f"WHERE {_not_null(needed)} GROUP BY 1 ORDER BY 1"
+        f"WHERE {_not_null(columns)} GROUP BY 1 ORDER BY 1"
     )
     title = f"{word.capitalize()} {value.phrase} by {period}" if value else f"Number of {table.noun} by {period}"
     drawing = ChartSpec("line", period, result)
-    return Analysis(table.name, "trend", title, sql, drawing, (time,), value, word, _columns_with_missing(needed))
+    return Analysis(table.name, "trend", title, sql, drawing, (time,), value, word, _columns_with_missing(columns))
 
 
 def _group_expression(group: Column, *, named: bool = True) -> str:
@@ -139,7 +139,7 @@ def _group_expression(group: Column, *, named: bool = True) -> str:
 
 
 def _group_positions(groups: Sequence[Column]) -> str:
-    return ", ".join(str(place) for place in range(1, len(groups) + 1))
+    return ", ".join(str(position) for position in range(1, len(groups) + 1))
 
 
 def _not_null(columns: Sequence[Column]) -> str:

@@ -30,13 +30,13 @@ def choose_table(question: str, tables: Sequence[Table]) -> Table:
 
 def plan_analyses(question: str, table: Table) -> list[Analysis]:
     """At most MAX_ANALYSES distinct analyses; an overview if the question names no column of the table."""
-    found = [
+    analyses = [
         analysis for clause in split_clauses(question, table.columns) for analysis in _analyses_of_clause(clause, table)
     ]
-    different = {analysis.title: analysis for analysis in found or _overview_analyses(table)}
-    chosen = list(different.values())[:MAX_ANALYSES]
-    names = make_distinct(_slug(analysis.title) for analysis in chosen)
-    return [replace(analysis, name=name) for analysis, name in zip(chosen, names, strict=True)]
+    distinct = {analysis.title: analysis for analysis in analyses or _overview_analyses(table)}
+    selected = list(distinct.values())[:MAX_ANALYSES]
+    names = make_distinct(_slug(analysis.title) for analysis in selected)
+    return [replace(analysis, name=name) for analysis, name in zip(selected, names, strict=True)]
 
 
 def _slug(title: str) -> str:
@@ -44,8 +44,8 @@ def _slug(title: str) -> str:
 
 
 def _analyses_of_clause(clause: Clause, table: Table) -> list[Analysis]:
-    named = [column for column in clause.columns if column.is_time]
-    times = named or [column for column in table.columns if column.is_time and clause.mentions_any(TIME_WORDS)]
+    named_times = [column for column in clause.columns if column.is_time]
+    times = named_times or [column for column in table.columns if column.is_time and clause.mentions_any(TIME_WORDS)]
     over_time = bool(times) and clause.mentions_any(TREND_WORDS)
     # Integers with few values, such as ratings, are groups unless the question asks for their mean.
     measures = [column for column in clause.columns if column.is_measure and (clause.aggregate or not column.is_group)]

@@ -22,16 +22,16 @@ def report_title(table: Table) -> str:
 
 
 def report_markdown(
-    question: str, table: Table, others: Sequence[Table], findings: Sequence[Finding], failed: Sequence[str]
+    question: str, table: Table, other_tables: Sequence[Table], findings: Sequence[Finding], errors: Sequence[str]
 ) -> str:
-    asked = [f"> {_escape_markdown(line)}" for line in question.splitlines() if line.strip()]
+    quoted = [f"> {_escape_markdown(line)}" for line in question.splitlines() if line.strip()]
     parts = [f"*{DEMO_NOTICE} {MODEL_HINT}*"]
-    parts += ["## The question", "\n".join(asked)] if asked else []
+    parts += ["## The question", "\n".join(quoted)] if quoted else []
     parts += ["## Findings", "\n".join(f"- {_escape_markdown(finding.sentence())}" for finding in findings)]
     for finding in findings:
         parts += _finding_section(finding)
-    parts += ["## The data", _data_section(table, others)]
-    parts += ["## What failed", "\n".join(f"- {reason}" for reason in failed)] if failed else []
+    parts += ["## The data", _data_section(table, other_tables)]
+    parts += ["## What failed", "\n".join(f"- {reason}" for reason in errors)] if errors else []
     queries = "\n\n".join(f"```sql\n{finding.analysis.sql}\n```" for finding in findings)
     return "\n\n".join([*parts, "## Method", "The tables above are the results of these queries:", queries])
 
@@ -43,14 +43,14 @@ def _finding_section(finding: Finding) -> list[str]:
     return list(filter(None, [f"## {analysis.title}", picture, find_markdown_table(finding.table), caution]))
 
 
-def _data_section(table: Table, others: Sequence[Table]) -> str:
-    gaps = [f"{column.name} {column.missing}" for column in table.columns if column.missing]
-    missing = f"Missing values: {', '.join(gaps)}." if gaps else "No value is missing."
-    said = f"{table.source} holds {table.rows} rows and {len(table.columns)} columns. {missing}"
-    if not others:
-        return said
-    names = ", ".join(f"{other.source} ({other.rows} rows)" for other in others)
-    return f"{said} The demo model uses one table; not used: {names}."
+def _data_section(table: Table, other_tables: Sequence[Table]) -> str:
+    counts = [f"{column.name} {column.missing}" for column in table.columns if column.missing]
+    missing = f"Missing values: {', '.join(counts)}." if counts else "No value is missing."
+    summary = f"{table.source} holds {table.rows} rows and {len(table.columns)} columns. {missing}"
+    if not other_tables:
+        return summary
+    names = ", ".join(f"{other.source} ({other.rows} rows)" for other in other_tables)
+    return f"{summary} The demo model uses one table; not used: {names}."
 
 
 def _escape_markdown(text: str) -> str:
@@ -58,9 +58,9 @@ def _escape_markdown(text: str) -> str:
     return re.sub(r"[\\`*\[\]<>#|]", r"\\\g<0>", text)
 
 
-def final_answer(findings: Sequence[Finding], failed: Sequence[str], written: bool) -> str:
+def final_answer(findings: Sequence[Finding], errors: Sequence[str], is_written: bool) -> str:
     """The final message: key numbers, failures, where the report is, and that no language model was used."""
     lines = [f"- {' '.join(filter(None, [finding.sentence(), finding.caution()]))}" for finding in findings]
-    lines += [f"- Failed: {reason}" for reason in failed]
-    where = "The report is report.html (with the charts) and report.md." if written else "No report was written."
-    return "\n\n".join(filter(None, ["\n".join(lines), where, f"{DEMO_NOTICE} {MODEL_HINT}"]))
+    lines += [f"- Failed: {reason}" for reason in errors]
+    location = "The report is report.html (with the charts) and report.md." if is_written else "No report was written."
+    return "\n\n".join(filter(None, ["\n".join(lines), location, f"{DEMO_NOTICE} {MODEL_HINT}"]))

@@ -23,16 +23,16 @@ class Finding:
         lines = parse_rows(self.table)
         if not lines:
             return f"{self.analysis.title}: no rows."
-        shown = SHOWN_ROWS.search(self.table)
-        said = SENTENCES[self.analysis.kind](self.analysis, lines)
-        return f"Among the first {shown[1]} rows of the result: {said}" if shown else said
+        limited = SHOWN_ROWS.search(self.table)
+        sentence = SENTENCES[self.analysis.kind](self.analysis, lines)
+        return f"Among the first {limited[1]} rows of the result: {sentence}" if limited else sentence
 
     def caution(self) -> str:
         if not self.excluded_rows:
             return ""
-        named = " or ".join(column.phrase for column in self.analysis.columns_with_missing)
-        are = "row is" if self.excluded_rows == 1 else "rows are"
-        return f"{self.excluded_rows} {are} left out because {named} is missing."
+        columns = " or ".join(column.phrase for column in self.analysis.columns_with_missing)
+        verb = "row is" if self.excluded_rows == 1 else "rows are"
+        return f"{self.excluded_rows} {verb} left out because {columns} is missing."
 
 
 def _count_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
@@ -47,12 +47,12 @@ def _comparison_sentence(analysis: Analysis, lines: list[list[str]]) -> str:
     ordered = sorted(lines, key=lambda line: float(line[-1]))
     low, high = ordered[0], ordered[-1]
     parts = [f"{_group_label(line[:-2])} {line[-1]} (n = {line[-2]})" for line in lines[:MAX_LISTED]]
-    listed = f"{analysis.title}: {_join_listed(parts, lines)}."
+    text = f"{analysis.title}: {_join_listed(parts, lines)}."
     if len(lines) == 1:
-        return listed
+        return text
     gap = float(high[-1]) - float(low[-1])
     highest, lowest = _group_label(high[:-2]), _group_label(low[:-2])
-    return f"{listed} It is highest for {highest} and lowest for {lowest}, a difference of {gap:.6g}."
+    return f"{text} It is highest for {highest} and lowest for {lowest}, a difference of {gap:.6g}."
 
 
 def _distribution_sentence(analysis: Analysis, lines: list[list[str]]) -> str:

@@ -66,23 +66,23 @@ def stem(word: str) -> str:
 
 def _find_columns(words: Sequence[str], columns: Sequence[Column]) -> tuple[Column, ...]:
     """The columns whose words occur in sequence, then those that a single word identifies."""
-    places: dict[int, Column] = {}
-    taken: set[int] = set()
+    found: dict[int, Column] = {}
+    used: set[int] = set()
     for column in sorted(columns, key=lambda column: -len(column.words)):
-        place = _find_sequence(words, [stem(word) for word in column.words])
-        if place is not None and place not in taken:
-            places[place] = column
-            taken |= set(range(place, place + len(column.words)))
-    for place, word in enumerate(words):
-        fitting = [column for column in columns if any(_is_same_word(word, stem(part)) for part in column.words)]
-        if place not in taken and len(fitting) == 1 and fitting[0] not in places.values():
-            places[place] = fitting[0]
-    return tuple(places[place] for place in sorted(places))
+        index = _find_sequence(words, [stem(word) for word in column.words])
+        if index is not None and index not in used:
+            found[index] = column
+            used |= set(range(index, index + len(column.words)))
+    for index, word in enumerate(words):
+        matching = [column for column in columns if any(_is_same_word(word, stem(part)) for part in column.words)]
+        if index not in used and len(matching) == 1 and matching[0] not in found.values():
+            found[index] = matching[0]
+    return tuple(found[index] for index in sorted(found))
 
 
-def _find_sequence(words: Sequence[str], wanted: Sequence[str]) -> int | None:
-    for start in range(len(words) - len(wanted) + 1):
-        if all(_is_same_word(word, part) for word, part in zip(words[start:], wanted, strict=False)):
+def _find_sequence(words: Sequence[str], sequence: Sequence[str]) -> int | None:
+    for start in range(len(words) - len(sequence) + 1):
+        if all(_is_same_word(word, part) for word, part in zip(words[start:], sequence, strict=False)):
             return start
     return None
 

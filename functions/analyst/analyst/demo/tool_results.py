@@ -32,8 +32,8 @@ class Column:
     @property
     def phrase(self) -> str:
         """The column as a sentence names it: body mass (g)."""
-        whole = [word for word in re.split(r"[\W_]+", self.name) if word]
-        unit = f" ({whole[-1]})" if len(whole) > len(self.words) else ""
+        name_words = [word for word in re.split(r"[\W_]+", self.name) if word]
+        unit = f" ({name_words[-1]})" if len(name_words) > len(self.words) else ""
         return f"{' '.join(self.words)}{unit}"
 
     @property
@@ -68,16 +68,19 @@ def parse_file_names(text: str) -> list[str]:
     return [match["name"] for match in FILE_LINE.finditer(text)]
 
 
-def parse_chart_name(drawn: str) -> str:
+def parse_chart_name(text: str) -> str:
     """The name of the chart that was drawn, '' if none."""
-    match = CHART_LINE.match(drawn)
+    match = CHART_LINE.match(text)
     return match[1] if match else ""
 
 
 def parse_tables(preview: str) -> list[Table]:
-    heads = list(TABLE_LINE.finditer(preview))
-    ends = [head.start() for head in heads[1:]] + [len(preview)]
-    return [_parse_table(head, preview[head.end() : end]) for head, end in zip(heads, ends, strict=False)]
+    headers = list(TABLE_LINE.finditer(preview))
+    body_ends = [header.start() for header in headers[1:]] + [len(preview)]
+    return [
+        _parse_table(header, preview[header.end() : body_end])
+        for header, body_end in zip(headers, body_ends, strict=False)
+    ]
 
 
 def _parse_table(head: re.Match[str], body: str) -> Table:

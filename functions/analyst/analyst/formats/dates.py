@@ -52,8 +52,8 @@ def _parse(parts: dict[str, tuple[str, str, str, str | None]], note: str) -> Par
 
 
 def _to_iso(year: str, month: str, day: str, clock: str | None) -> str:
-    whole = date(int(year), int(month), int(day))
+    day_date = date(int(year), int(month), int(day))
     if clock is None:
-        return whole.isoformat()
+        return day_date.isoformat()
     hour = clock if clock[1] != ":" else f"0{clock}"
-    return datetime.fromisoformat(f"{whole}T{hour}").isoformat(sep=" ")
+    return datetime.fromisoformat(f"{day_date}T{hour}").isoformat(sep=" ")

@@ -64,12 +64,12 @@ def _separator_score(text: str, separator: str) -> tuple[float, int]:
         rows = [row for row in _csv_reader(text[:SAMPLE_CHARS], separator) if any(row)]
     except csv.Error:
         return 0.0, 0
-    whole = rows[:-1] if len(text) > SAMPLE_CHARS else rows
-    width, count = Counter(map(len, whole)).most_common(1)[0] if whole else (0, 0)
-    share = count / max(len(whole), 1)
+    score = rows[:-1] if len(text) > SAMPLE_CHARS else rows
+    width, count = Counter(map(len, score)).most_common(1)[0] if score else (0, 0)
+    share = count / max(len(score), 1)
     if width < 2 or share < 0.6:
         return 0.0, 0
-    if (share < 0.9 or len(whole) < 3) and not _look_like_names(next(row for row in whole if len(row) > 1)):
+    if (share < 0.9 or len(score) < 3) and not _look_like_names(next(row for row in score if len(row) > 1)):
         return 0.0, 0
     return round(share, 1), width
 
@@ -90,5 +90,7 @@ def _read_rows(text: str, separator: str, file: str) -> Iterator[list[str]]:
 def _is_list_text(text: str) -> bool:
     """One column counts as a table if its lines are as short as names and numbers."""
     lines = [line for line in text.splitlines()[:1000] if line.strip()]
-    words = [len(line.split()) for line in lines]
-    return bool(lines) and max(map(len, lines)) <= 120 and words[0] <= 5 and sum(words) <= 4 * len(words)
+    word_counts = [len(line.split()) for line in lines]
+    return (
+        bool(lines) and max(map(len, lines)) <= 120 and word_counts[0] <= 5 and sum(word_counts) <= 4 * len(word_counts)
+    )

@@ -107,7 +107,7 @@ def _pad_row(rows: list[Row], width: int) -> tuple[list[Row], list[str]]:
 
 def _drop_empty_columns(header: list[str], rows: list[Row], notes: list[str]) -> Grid:
     """Drops columns without name and values, which a separator at the end of the lines creates."""
-    kept = [i for i, name in enumerate(header) if name or any(row[i] not in (None, "") for row in rows)]
-    if len(kept) < len(header):
-        rows = [[row[i] for i in kept] for row in rows]
-    return Grid(tuple(header[i] for i in kept), rows, tuple(notes))
+    columns = [i for i, name in enumerate(header) if name or any(row[i] not in (None, "") for row in rows)]
+    if len(columns) < len(header):
+        rows = [[row[i] for i in columns] for row in rows]
+    return Grid(tuple(header[i] for i in columns), rows, tuple(notes))

@@ -29,21 +29,21 @@ def read_records(text: str, file: str) -> Grid:
 
 def _find_records(text: str, file: str) -> tuple[list[Any], list[str]]:
     try:
-        whole = _parse_json(text)
+        value = _parse_json(text)
     except (ValueError, RecursionError):
         return _parse_lines(text, file), []
-    if isinstance(whole, list):
-        return whole, []
-    return _find_record_list(whole)
+    if isinstance(value, list):
+        return value, []
+    return _find_record_list(value)
 
 
-def _find_record_list(whole: Any) -> tuple[list[Any], list[str]]:
+def _find_record_list(value: Any) -> tuple[list[Any], list[str]]:
     """The only list of objects in an object, as in responses of web APIs; else the object is the only row."""
-    lists = [(k, v) for k, v in whole.items() if isinstance(v, list) and v] if isinstance(whole, dict) else []
+    lists = [(k, v) for k, v in value.items() if isinstance(v, list) and v] if isinstance(value, dict) else []
     tables = [(key, rows) for key, rows in lists if all(isinstance(row, dict) for row in rows)]
     if len(tables) == 1:
         return tables[0][1], [f'the rows are those under "{tables[0][0]}"']
-    return [whole], []
+    return [value], []
 
 
 def _parse_lines(text: str, file: str) -> list[Any]:

@@ -31,22 +31,22 @@ def read_numbers(spellings: Set[str]) -> ParsedNumbers:
         return _convert({spelling: spelling for spelling in spellings})
     if not all(spelling[-1].isdigit() or spelling[-1] == "." for spelling in spellings):
         return ParsedNumbers()
-    bare = {s: GROUP_SPACES.sub("", s) if SPACED.fullmatch(s) else s for s in spellings}
-    forms = set(bare.values())
-    if all(map(PLAIN.fullmatch, forms)):
-        return _convert(bare)
-    return _parse_with_commas(bare, forms)
+    plain = {s: GROUP_SPACES.sub("", s) if SPACED.fullmatch(s) else s for s in spellings}
+    distinct = set(plain.values())
+    if all(map(PLAIN.fullmatch, distinct)):
+        return _convert(plain)
+    return _parse_with_commas(plain, distinct)
 
 
-def _parse_with_commas(bare: dict[str, str], forms: Set[str]) -> ParsedNumbers:
-    as_point = all(POINT_GROUPED.fullmatch(form) or PLAIN.fullmatch(form) for form in forms)
-    as_comma = all(map(COMMA_GROUPED.fullmatch, forms))
-    if as_point and (not as_comma or any(map(POINT_DECIMAL.fullmatch, forms))):
-        return _convert({spelling: form.replace(",", "") for spelling, form in bare.items()})
-    if as_comma and any(map(COMMA_DECIMAL.fullmatch, forms)):
-        return _convert({s: form.replace(".", "").replace(",", ".") for s, form in bare.items()})
+def _parse_with_commas(plain: dict[str, str], distinct: Set[str]) -> ParsedNumbers:
+    as_point = all(POINT_GROUPED.fullmatch(form) or PLAIN.fullmatch(form) for form in distinct)
+    as_comma = all(map(COMMA_GROUPED.fullmatch, distinct))
+    if as_point and (not as_comma or any(map(POINT_DECIMAL.fullmatch, distinct))):
+        return _convert({spelling: form.replace(",", "") for spelling, form in plain.items()})
+    if as_comma and any(map(COMMA_DECIMAL.fullmatch, distinct)):
+        return _convert({s: form.replace(".", "").replace(",", ".") for s, form in plain.items()})
     if as_point and as_comma:
-        example = min(form for form in forms if "," in form)
+        example = min(form for form in distinct if "," in form)
         return ParsedNumbers(note=f"kept as text: {example} can be read with a decimal comma or a thousands comma")
     return ParsedNumbers()
 
@@ -55,8 +55,8 @@ def _convert(forms: dict[str, str]) -> ParsedNumbers:
     """Converts spelling → plain form to numbers, either all integers or all floats."""
     if all(map(WHOLE.fullmatch, forms.values())):
         return _to_integers(forms)
-    real = {spelling: float(form) for spelling, form in forms.items()}
-    return ParsedNumbers({**real}) if all(map(math.isfinite, real.values())) else ParsedNumbers()
+    floats = {spelling: float(form) for spelling, form in forms.items()}
+    return ParsedNumbers({**floats}) if all(map(math.isfinite, floats.values())) else ParsedNumbers()
 
 
 def _to_integers(forms: dict[str, str]) -> ParsedNumbers:

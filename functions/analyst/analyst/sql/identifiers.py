@@ -27,13 +27,13 @@ def identifier(text: str, otherwise: str) -> str:
 
 def make_distinct(names: Iterable[str]) -> tuple[str, ...]:
     """Appends `_2`, `_3` … to repeated names. SQL ignores case, so case is ignored here."""
-    taken: set[str] = set()
+    used: set[str] = set()
     result = []
     for name in names:
         candidate, number = name, 1
-        while candidate.casefold() in taken:
+        while candidate.casefold() in used:
             number += 1
             candidate = f"{name}_{number}"
-        taken.add(candidate.casefold())
+        used.add(candidate.casefold())
         result.append(candidate)
     return tuple(result)

@@ -83,22 +83,22 @@ def _explain_error(error: Exception, tables: Iterable[Table], seconds: float) ->
 
 
 def _table_names(tables: Iterable[Table]) -> str:
-    listed = [f"Columns of {table.name}: {', '.join(column.name for column in table.columns)}." for table in tables]
-    return " ".join(listed) or "There are no tables."
+    names = [f"Columns of {table.name}: {', '.join(column.name for column in table.columns)}." for table in tables]
+    return " ".join(names) or "There are no tables."
 
 
 def as_markdown(result: QueryResult) -> str:
     """The first rows as a Markdown table, with the number of rows."""
     if not result.rows:
         return f"No rows. Columns: {', '.join(result.columns)}."
-    shown = list(result.rows[:MAX_SHOWN_ROWS])
-    table = markdown_table(result.columns, shown)
-    while len(table) > MAX_SHOWN_CHARACTERS and len(shown) > 1:
-        del shown[len(shown) // 2 :]
-        table = markdown_table(result.columns, shown)
+    visible = list(result.rows[:MAX_SHOWN_ROWS])
+    table = markdown_table(result.columns, visible)
+    while len(table) > MAX_SHOWN_CHARACTERS and len(visible) > 1:
+        del visible[len(visible) // 2 :]
+        table = markdown_table(result.columns, visible)
     count = f"{len(result.rows):,}" if result.complete else f"more than {len(result.rows):,}"
-    left = "" if len(shown) == len(result.rows) else f" The first {len(shown)} are shown."
-    return f"{count} row{'' if count == '1' else 's'}.{left}\n\n{table}"
+    remaining = "" if len(visible) == len(result.rows) else f" The first {len(visible)} are shown."
+    return f"{count} row{'' if count == '1' else 's'}.{remaining}\n\n{table}"
 
 
 def as_csv(result: QueryResult) -> bytes:
@@ -106,12 +106,12 @@ def as_csv(result: QueryResult) -> bytes:
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
     writer.writerow(map(_disarm_formula, result.columns))
     writer.writerows([_disarm_formula(cell) for cell in row] for row in result.rows)
-    whole = text.getvalue()
-    return whole.encode("ascii" if whole.isascii() else "utf-8-sig")
+    text = buffer.getvalue()
+    return text.encode("ascii" if text.isascii() else "utf-8-sig")
 
 
 def _disarm_formula(cell: Cell) -> Cell:

@@ -84,10 +84,10 @@ def _plan_stages(conversation: Conversation, text: str, question: Question) -> I
 
 def _passages_to_read(conversation: Conversation) -> list[dict[str, Any]]:
     """Arguments of `read` for the best passages that `search` has found."""
-    found = [
+    matches = [
         match.groupdict() for call in conversation.calls_of("search") for match in PASSAGE_LINE.finditer(call.text)
     ]
-    passages = [{name: value for name, value in groups.items() if value} for groups in found]
+    passages = [{name: value for name, value in groups.items() if value} for groups in matches]
     return [passage for index, passage in enumerate(passages) if passage not in passages[:index]][:MAX_READS]
 
 
@@ -95,10 +95,10 @@ def _final_answer(conversation: Conversation, text: str, question: Question) -> 
     tools = {"report": "report", "summary": "summarise", "find": "find_text", "items": "list_items"}
     if question.kind in tools:
         return "\n\n".join(_strip_paging(call) for call in conversation.calls_of(tools[question.kind]))
-    found = [extract for call in conversation.calls_of("read") for extract in split_extracts(_strip_paging(call))]
+    extracts = [extract for call in conversation.calls_of("read") for extract in split_extracts(_strip_paging(call))]
     if question.kind == "item":
-        return "\n".join(f"- {extract}" for extract in leading_extracts(found))
-    return "\n\n".join(map(str, best_extracts(text, found))) or NO_MATCH_ANSWER
+        return "\n".join(f"- {extract}" for extract in leading_extracts(extracts))
+    return "\n\n".join(map(str, best_extracts(text, extracts))) or NO_MATCH_ANSWER
 
 
 def _strip_paging(call: CompletedCall) -> str:

@@ -34,31 +34,31 @@ class Extract:
 
 def split_extracts(text: str) -> list[Extract]:
     """The sentences and table rows of a text with citations in brackets, as `read` returns it."""
-    heads = list(CITATION_LINE.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
+    citations = list(CITATION_LINE.finditer(text))
+    section_ends = [citation.start() for citation in citations[1:]] + [len(text)]
     return [
-        Extract(shorten(sentence, MAX_EXTRACT_CHARS), head[1])
-        for head, end in zip(heads, ends, strict=True)
-        for sentence in _sentences(text[head.end() : end])
+        Extract(shorten(sentence, MAX_EXTRACT_CHARS), citation[1])
+        for citation, section_end in zip(citations, section_ends, strict=True)
+        for sentence in _sentences(text[citation.end() : section_end])
     ]
 
 
-def best_extracts(question: str, found: Sequence[Extract], most: int = 2) -> list[Extract]:
+def best_extracts(question: str, extracts: Sequence[Extract], max_count: int = 2) -> list[Extract]:
     """The extracts that fit the question best; a second one only if its score is nearly as high."""
-    different = list({one.text: one for one in found}.values())
+    distinct = list({extract.text: extract for extract in extracts}.values())
     wants_figure = bool(AMOUNT_QUESTION.search(question))
-    weights = bm25_scores(question, [one.text for one in different])
-    shares = [len(set(search_terms(question)) & set(search_terms(one.text))) for one in different]
+    weights = bm25_scores(question, [extract.text for extract in distinct])
+    shares = [len(set(search_terms(question)) & set(search_terms(extract.text))) for extract in distinct]
     weights = [
         weight
         * (1 + 0.15 * share)
-        * (1.25 if wants_figure and FIGURE.search(one.text) else 1)
-        * _sentence_weight(one.text)
-        for weight, share, one in zip(weights, shares, different, strict=True)
+        * (1.25 if wants_figure and FIGURE.search(extract.text) else 1)
+        * _sentence_weight(extract.text)
+        for weight, share, extract in zip(weights, shares, distinct, strict=True)
     ]
-    order = sorted(range(len(different)), key=lambda place: -weights[place])
-    chosen = [place for place in order[:most] if weights[place] > 0.6 * weights[order[0]] > 0]
-    return [different[place] for place in chosen]
+    order = sorted(range(len(distinct)), key=lambda index: -weights[index])
+    best = [index for index in order[:max_count] if weights[index] > 0.6 * weights[order[0]] > 0]
+    return [distinct[index] for index in best]
 
 
 def _sentence_weight(text: str) -> float:
@@ -66,16 +66,18 @@ def _sentence_weight(text: str) -> float:
     return 1.0 if text.endswith(SENTENCE_ENDS) or ", " in text else 0.4
 
 
-def leading_extracts(found: Sequence[Extract], most: int = 4) -> list[Extract]:
+def leading_extracts(extracts: Sequence[Extract], max_count: int = 4) -> list[Extract]:
     """The first sentences of each page and those with amounts, in the order of the text."""
     prose = [
-        one for one in found if one.text.endswith(SENTENCE_ENDS) and len(one.text.split()) >= MIN_SENTENCE_WORDS
-    ] or list(found)
-    firsts = list({one.cited: one for one in reversed(prose)}.values())[::-1]
-    figures = [one for one in prose if re.search(r"[$\u20ac\u00a3]\s?\d|\d+ percent|\d%", one.text)]
-    chosen = [*firsts[: most // 2], *figures, *firsts, *prose]
-    kept = list(dict.fromkeys(chosen))[:most]
-    return sorted(kept, key=found.index)
+        extract
+        for extract in extracts
+        if extract.text.endswith(SENTENCE_ENDS) and len(extract.text.split()) >= MIN_SENTENCE_WORDS
+    ] or list(extracts)
+    firsts = list({extract.cited: extract for extract in reversed(prose)}.values())[::-1]
+    figures = [extract for extract in prose if re.search(r"[$\u20ac\u00a3]\s?\d|\d+ percent|\d%", extract.text)]
+    candidates = [*firsts[: max_count // 2], *figures, *firsts, *prose]
+    leading = list(dict.fromkeys(candidates))[:max_count]
+    return sorted(leading, key=extracts.index)
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -102,12 +104,12 @@ def _format_row(line: str, head: str) -> str:
 
 
 def _split_sentences(lines: Sequence[str]) -> Iterator[str]:
-    held = ""
+    sentence = ""
     for piece in SENTENCE_BREAK.split(flatten_lines("\n".join(lines))):
-        held = f"{held} {piece}".strip()
-        if not ABBREVIATION.search(held):
-            if len(held.split()) > 1:
-                yield held
-            held = ""
-    if held:
-        yield held
+        sentence = f"{sentence} {piece}".strip()
+        if not ABBREVIATION.search(sentence):
+            if len(sentence.split()) > 1:
+                yield sentence
+            sentence = ""
+    if sentence:
+        yield sentence

@@ -30,13 +30,13 @@ class Question:
 
 def classify_question(question: str) -> Question:
     quoted, item = QUOTED_TEXT.search(question), ITEM_NUMBER.search(question)
-    named = item[1] if item else ""
+    item_id = item[1] if item else ""
     if REPORT_WORDS.search(question):
-        return Question("report", item=named)
+        return Question("report", item=item_id)
     if SUMMARY_WORDS.search(question) or not question.strip():
-        return Question("summary", item=named)
+        return Question("summary", item=item_id)
     if ITEM_LIST_WORDS.search(question):
         return Question("items")
     if quoted and FIND_WORDS.search(question):
         return Question("find", quoted[1].strip(" .,?"))
-    return Question("item", item=named) if named else Question("question")
+    return Question("item", item=item_id) if item_id else Question("question")

@@ -75,28 +75,28 @@ def _read_part(archive: ZipFile, name: str) -> "Element":
 
 def _style_levels(styles: "Element") -> dict[str, int]:
     """Style id → heading level, inherited levels included."""
-    own: dict[str, int] = {}
+    levels: dict[str, int] = {}
     parents: dict[str, str] = {}
     for style in styles.iter(f"{W}style"):
-        key = style.get(f"{W}styleId", "")
+        style_id = style.get(f"{W}styleId", "")
         name, outline = _attribute_value(style, "name"), _attribute_value(style, f"pPr/{W}outlineLvl")
-        parents[key] = _attribute_value(style, "basedOn")
-        if found := HEADING_STYLE.fullmatch(name):
-            own[key] = TITLE_LEVEL + int(found[1])
+        parents[style_id] = _attribute_value(style, "basedOn")
+        if match := HEADING_STYLE.fullmatch(name):
+            levels[style_id] = TITLE_LEVEL + int(match[1])
         elif name.lower() == "title":
-            own[key] = TITLE_LEVEL
+            levels[style_id] = TITLE_LEVEL
         elif outline.isdigit() and int(outline) < 9:
-            own[key] = TITLE_LEVEL + int(outline) + 1
-    return {key: level for key in parents if (level := _inherited_level(key, own, parents))}
+            levels[style_id] = TITLE_LEVEL + int(outline) + 1
+    return {style_id: level for style_id in parents if (level := _inherited_level(style_id, levels, parents))}
 
 
-def _inherited_level(key: str, own: Mapping[str, int], parents: Mapping[str, str]) -> int:
-    seen: set[str] = set()
-    while key and key not in seen:
-        if key in own:
-            return own[key]
-        seen.add(key)
-        key = parents.get(key, "")
+def _inherited_level(style_id: str, levels: Mapping[str, int], parents: Mapping[str, str]) -> int:
+    visited: set[str] = set()
+    while style_id and style_id not in visited:
+        if style_id in levels:
+            return levels[style_id]
+        visited.add(style_id)
+        style_id = parents.get(style_id, "")
     return 0
 
 
@@ -117,8 +117,8 @@ def _read_paragraph(paragraph: "Element", levels: Mapping[str, int]) -> TextBloc
     outline = _attribute_value(paragraph, f"pPr/{W}outlineLvl")
     level = TITLE_LEVEL + int(outline) + 1 if outline.isdigit() and int(outline) < 9 else 0
     level = level or levels.get(_attribute_value(paragraph, f"pPr/{W}pStyle"), 0)
-    listed = not level and paragraph.find(f"{W}pPr/{W}numPr") is not None
-    return TextBlock(f"- {text}" if listed and text.strip() else text, level)
+    is_list_item = not level and paragraph.find(f"{W}pPr/{W}numPr") is not None
+    return TextBlock(f"- {text}" if is_list_item and text.strip() else text, level)
 
 
 def _text_of(element: "Element") -> str:
@@ -139,5 +139,5 @@ def _text_runs(element: "Element") -> Iterator[str]:
 
 def _attribute_value(element: "Element", path: str) -> str:
     """The w:val attribute of the element at the path, "" if there is none."""
-    found = element.find(f"{W}{path}")
-    return found.get(f"{W}val", "") if found is not None else ""
+    child = element.find(f"{W}{path}")
+    return child.get(f"{W}val", "") if child is not None else ""

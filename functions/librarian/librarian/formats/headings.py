@@ -35,14 +35,14 @@ class Line:
 
 def title_number(title: str) -> str:
     """The number at the start of a title, "" if there is none: "5.2" of "Item 5.2: Tables"."""
-    found = NUMBERED_HEADING.match(title)
-    return next((number for number in found.groups() if number), "") if found else ""
+    match = NUMBERED_HEADING.match(title)
+    return next((number for number in match.groups() if number), "") if match else ""
 
 
 def strip_number(title: str) -> str:
     """The title without its number, or the whole title if it is only a number."""
-    found = NUMBERED_HEADING.match(title)
-    return (title[found.end() :].strip() if found else "") or title
+    match = NUMBERED_HEADING.match(title)
+    return (title[match.end() :].strip() if match else "") or title
 
 
 def number_depth(number: str) -> int:
@@ -70,18 +70,20 @@ def headings_by_size(lines: Sequence[Line]) -> list[tuple[Line, int]]:
     for line in lines:
         weights[_round_points(line.size)] += len(line.text)
     body = weights.most_common(1)[0][0] if weights else 0.0
-    large = [line for line in lines if _round_points(line.size) >= 1.15 * body > 0 and looks_like_title(line.text)]
-    kept = _drop_page_headers(large, lines)
-    sizes = sorted({_round_points(line.size) for line in kept}, reverse=True)
-    return [(line, min(sizes.index(_round_points(line.size)) + 1, 4)) for line in kept]
+    large_lines = [
+        line for line in lines if _round_points(line.size) >= 1.15 * body > 0 and looks_like_title(line.text)
+    ]
+    headings = _drop_page_headers(large_lines, lines)
+    sizes = sorted({_round_points(line.size) for line in headings}, reverse=True)
+    return [(line, min(sizes.index(_round_points(line.size)) + 1, 4)) for line in headings]
 
 
 def headings_by_wording(lines: Sequence[Line]) -> list[tuple[Line, int]]:
     """Numbered lines and lines in capitals. A line that occurs in an agenda and again later counts where it is last."""
-    kept = _drop_page_headers([line for line in lines if _reads_like_heading(line)], lines)
-    last = {_line_key(line.text): place for place, line in enumerate(kept)}
-    chosen = [line for place, line in enumerate(kept) if last[_line_key(line.text)] == place]
-    return [(line, number_depth(title_number(line.text) or "1")) for line in chosen]
+    candidates = _drop_page_headers([line for line in lines if _reads_like_heading(line)], lines)
+    last_index = {_line_key(line.text): index for index, line in enumerate(candidates)}
+    headings = [line for index, line in enumerate(candidates) if last_index[_line_key(line.text)] == index]
+    return [(line, number_depth(title_number(line.text) or "1")) for line in headings]
 
 
 def _reads_like_heading(line: Line) -> bool:
@@ -92,14 +94,14 @@ def _reads_like_heading(line: Line) -> bool:
     return is_upper_case(line.text) or (bool(number) and rest[:1].isupper())
 
 
-def _drop_page_headers(found: Iterable[Line], lines: Sequence[Line]) -> list[Line]:
+def _drop_page_headers(candidates: Iterable[Line], lines: Sequence[Line]) -> list[Line]:
     """Drops lines that occur on many pages: headers and footers."""
-    parts = len({line.part for line in lines})
-    places: dict[str, set[int]] = {}
+    part_count = len({line.part for line in lines})
+    parts_by_key: dict[str, set[int]] = {}
     for line in lines:
-        places.setdefault(_line_key(line.text), set()).add(line.part)
-    running = {key for key, where in places.items() if len(where) > max(2, parts / 4)}
-    return [line for line in found if _line_key(line.text) not in running][:MAX_HEADINGS]
+        parts_by_key.setdefault(_line_key(line.text), set()).add(line.part)
+    header_keys = {key for key, key_parts in parts_by_key.items() if len(key_parts) > max(2, part_count / 4)}
+    return [line for line in candidates if _line_key(line.text) not in header_keys][:MAX_HEADINGS]
 
 
 def _round_points(size: float) -> float:

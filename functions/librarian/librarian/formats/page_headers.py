@@ -14,27 +14,27 @@ NUMBER = re.compile(r"\d{1,5}")
 def strip_page_headers(pages: Sequence[str]) -> list[str]:
     """The pages without headers and footers. The first page keeps them: they may hold the only date or name."""
     texts = list(pages)
-    fewest = max(MIN_PAGES, MIN_PAGE_SHARE * sum(map(bool, texts)))
+    min_pages = max(MIN_PAGES, MIN_PAGE_SHARE * sum(map(bool, texts)))
     for edge in (0, -1):
-        spared = -1
+        kept_index = -1
         for _ in range(MAX_EDGE_LINES):
-            places = _pages_with_common_line(texts, edge, fewest)
-            spared = places[0] if places and spared < 0 else spared
-            for place in places:
-                if place != spared:
-                    texts[place] = _strip_edge_line(texts[place], edge)
+            indices = _pages_with_common_line(texts, edge, min_pages)
+            kept_index = indices[0] if indices and kept_index < 0 else kept_index
+            for index in indices:
+                if index != kept_index:
+                    texts[index] = _strip_edge_line(texts[index], edge)
     return texts
 
 
-def _pages_with_common_line(texts: Sequence[str], edge: int, fewest: float) -> list[int]:
+def _pages_with_common_line(texts: Sequence[str], edge: int, min_pages: float) -> list[int]:
     """The pages that have the most common line at that edge, [] if they are too few."""
-    keys = [set(_line_keys(text.split("\n")[edge], place)) if text else set() for place, text in enumerate(texts)]
-    counts = Counter(key for found in keys for key in found)
+    keys = [set(_line_keys(text.split("\n")[edge], index)) if text else set() for index, text in enumerate(texts)]
+    counts = Counter(key for page_keys in keys for key in page_keys)
     key, count = counts.most_common(1)[0] if counts else ("", 0)
-    return [place for place, found in enumerate(keys) if key in found] if count >= fewest else []
+    return [index for index, page_keys in enumerate(keys) if key in page_keys] if count >= min_pages else []
 
 
-def _line_keys(line: str, place: int) -> Iterator[str]:
+def _line_keys(line: str, page_index: int) -> Iterator[str]:
     """Keys under which a line is counted: the line itself, and a page counter with its number made relative.
 
     "Article 3" at the top of a third page is no page counter, nor is a total at the bottom of each page.
@@ -43,8 +43,8 @@ def _line_keys(line: str, place: int) -> Iterator[str]:
     if not PAGE_COUNTER.search(line) and any(char.isalpha() for char in line):
         return
     numbers = list(NUMBER.finditer(line))
-    for found in numbers[:1] + numbers[-1:]:
-        yield f"{line[: found.start()]}#{int(found[0]) - place}{line[found.end() :]}"
+    for match in numbers[:1] + numbers[-1:]:
+        yield f"{line[: match.start()]}#{int(match[0]) - page_index}{line[match.end() :]}"
 
 
 def _strip_edge_line(text: str, edge: int) -> str:

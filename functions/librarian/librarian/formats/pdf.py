@@ -92,17 +92,17 @@ def _page_text(page: "PageObject") -> str:
 
 def _with_headings(reader: "PdfReader", parts: tuple[Part, ...], notes: tuple[str, ...]) -> Content:
     try:
-        marks: Sequence[Heading] = read_bookmarks(reader)
+        bookmarks: Sequence[Heading] = read_bookmarks(reader)
     except pypdf_errors():
-        marks = ()
-    if marks:
-        return Content("PDF", "p.", parts, tuple(marks), "bookmarks", 1.0, notes)
+        bookmarks = ()
+    if bookmarks:
+        return Content("PDF", "p.", parts, tuple(bookmarks), "bookmarks", 1.0, notes)
     try:
-        found, confidence = find_headings(reader)
+        headings, confidence = find_headings(reader)
     except pypdf_errors():
-        found, confidence = [], 0.0
-    if found:
-        return Content("PDF", "p.", parts, tuple(found), "headings", confidence, notes)
+        headings, confidence = [], 0.0
+    if headings:
+        return Content("PDF", "p.", parts, tuple(headings), "headings", confidence, notes)
     return Content("PDF", "p.", parts, notes=notes)
 
 

@@ -15,8 +15,10 @@ PAGE_TOP_SHARE = 0.82  # of the page's height; a bookmark above it is at the top
 
 def read_bookmarks(reader: "PdfReader") -> list[Heading]:
     """The bookmarks in page order, without those that lead nowhere. Raises pypdf's errors for a broken outline."""
-    marks = [mark for mark, _ in zip(_walk_outline(reader, reader.outline, 1), range(MAX_HEADINGS), strict=False)]
-    return sorted(marks, key=lambda mark: mark.part)
+    headings = [
+        heading for heading, _ in zip(_walk_outline(reader, reader.outline, 1), range(MAX_HEADINGS), strict=False)
+    ]
+    return sorted(headings, key=lambda heading: heading.part)
 
 
 def _walk_outline(reader: "PdfReader", entries: list[Any], level: int) -> Iterator[Heading]:

@@ -19,11 +19,11 @@ def find_headings(reader: "PdfReader") -> tuple[list[Heading], float]:
     """The headings and the confidence in them, none if too few lines look like headings."""
     lines = [line for number, page in enumerate(reader.pages, 1) for line in _page_lines(page, number)]
     for find, confidence in ((headings_by_size, SIZE_CONFIDENCE), (headings_by_wording, WORDING_CONFIDENCE)):
-        found = find(lines)
-        if len(found) >= MIN_HEADINGS:
+        headings = find(lines)
+        if len(headings) >= MIN_HEADINGS:
             return [
                 Heading(shorten(flatten_lines(line.text), MAX_TITLE_CHARS), level, line.part, line.first)
-                for line, level in found
+                for line, level in headings
             ], confidence
     return [], 0.0
 
@@ -32,19 +32,19 @@ def _page_lines(page: "PageObject", number: int) -> list[Line]:
     """The lines of a page with their largest font size."""
     pieces: list[tuple[str, float]] = []
 
-    def see(text: str, shift: Any, matrix: Any, font: Any, size: Any) -> None:
-        scale = math.hypot(matrix[1], matrix[3]) * math.hypot(shift[1], shift[3])
+    def collect(text: str, transform: Any, matrix: Any, font: Any, size: Any) -> None:
+        scale = math.hypot(matrix[1], matrix[3]) * math.hypot(transform[1], transform[3])
         pieces.append((text, float(size or 0) * scale))
 
-    page.extract_text(visitor_text=see)
+    page.extract_text(visitor_text=collect)
     lines: list[Line] = []
     text, largest = "", 0.0
     for piece, size in [*pieces, ("\n", 0.0)]:
-        for place, stretch in enumerate(piece.split("\n")):
-            if place:
-                if said := clean_text(text).strip():
-                    lines.append(Line(said, number, largest, first=not lines))
+        for index, segment in enumerate(piece.split("\n")):
+            if index:
+                if cleaned := clean_text(text).strip():
+                    lines.append(Line(cleaned, number, largest, first=not lines))
                 text, largest = "", 0.0
-            text += stretch
-            largest = max(largest, size if stretch.strip() else 0.0)
+            text += segment
+            largest = max(largest, size if segment.strip() else 0.0)
     return lines

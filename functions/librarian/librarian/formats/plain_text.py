@@ -31,14 +31,14 @@ def _read_pages(text: str) -> Content:
     if not any(part.text for part in parts):
         raise NO_TEXT
     lines = [
-        Line(line, part.number, first=not place)
+        Line(line, part.number, first=not index)
         for part in parts
-        for place, line in enumerate(filter(None, part.text.split("\n")))
+        for index, line in enumerate(filter(None, part.text.split("\n")))
     ]
-    marks = tuple(Heading(line.text, level, line.part, line.first) for line, level in headings_by_wording(lines))
-    if len(marks) < 2:
+    headings = tuple(Heading(line.text, level, line.part, line.first) for line, level in headings_by_wording(lines))
+    if len(headings) < 2:
         return Content("text", "p.", parts)
-    return Content("text", "p.", parts, marks, "headings", 0.5)
+    return Content("text", "p.", parts, headings, "headings", 0.5)
 
 
 def _markdown_blocks(text: str) -> Iterator[TextBlock]:
@@ -47,11 +47,11 @@ def _markdown_blocks(text: str) -> Iterator[TextBlock]:
 
     lines = text.split("\n")
     tokens = MarkdownIt("commonmark").parse(text)
-    done = 0
-    for place, token in enumerate(tokens):
+    next_line = 0
+    for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
             first, end = token.map
-            yield TextBlock("\n".join(lines[done:first]))
-            yield TextBlock(tokens[place + 1].content, int(token.tag[1]))
-            done = end
-    yield TextBlock("\n".join(lines[done:]))
+            yield TextBlock("\n".join(lines[next_line:first]))
+            yield TextBlock(tokens[index + 1].content, int(token.tag[1]))
+            next_line = end
+    yield TextBlock("\n".join(lines[next_line:]))

@@ -43,14 +43,14 @@ def _mark_headings(blocks: Sequence[TextBlock]) -> list[TextBlock]:
     levels = {id(line): level for line, level in headings_by_wording(lines)}
     if len(levels) < 2:
         return list(blocks)
-    made: list[TextBlock] = []
+    marked: list[TextBlock] = []
     for line in lines:
         level = levels.get(id(line), 0)
-        if level or not made or made[-1].level:
-            made.append(TextBlock(line.text, level))
+        if level or not marked or marked[-1].level:
+            marked.append(TextBlock(line.text, level))
         else:
-            made[-1] = TextBlock(f"{made[-1].text}\n{line.text}")
-    return made
+            marked[-1] = TextBlock(f"{marked[-1].text}\n{line.text}")
+    return marked
 
 
 def _split_by_heading(format_: str, blocks: Sequence[TextBlock], confidence: float) -> Content:
@@ -60,12 +60,12 @@ def _split_by_heading(format_: str, blocks: Sequence[TextBlock], confidence: flo
             groups.append([])
         groups[-1].append(block)
     parts = tuple(Part(number, _join_blocks(group)) for number, group in enumerate(groups, 1))
-    marks = tuple(
+    headings = tuple(
         Heading(shorten(flatten_lines(group[0].text), MAX_TITLE_CHARS), group[0].level, number)
         for number, group in enumerate(groups, 1)
         if group[0].level
     )
-    return Content(format_, "§", parts, marks, "headings", confidence)
+    return Content(format_, "§", parts, headings, "headings", confidence)
 
 
 def _split_by_length(blocks: Sequence[TextBlock]) -> Iterable[Part]:
@@ -82,17 +82,21 @@ def _break_position(text: str) -> int:
     """Where to cut: the end of the last paragraph, line or word that fits."""
     window = text[:MAX_SECTION_CHARS]
     return next(
-        (place for sign in ("\n\n", "\n", " ") if (place := window.rfind(sign)) > MAX_SECTION_CHARS // 2),
+        (
+            position
+            for separator in ("\n\n", "\n", " ")
+            if (position := window.rfind(separator)) > MAX_SECTION_CHARS // 2
+        ),
         MAX_SECTION_CHARS,
     )
 
 
 def _join_blocks(blocks: Iterable[TextBlock]) -> str:
     """Joins blocks by empty lines, but table rows and list lines by line ends."""
-    made = ""
-    before = False
+    text = ""
+    previous_close = False
     for block in blocks:
-        close = block.text.startswith("- ") or " | " in block.text
-        made += ("\n" if close and before else "\n\n" if made else "") + block.text
-        before = close
-    return made
+        is_close = block.text.startswith("- ") or " | " in block.text
+        text += ("\n" if is_close and previous_close else "\n\n" if text else "") + block.text
+        previous_close = is_close
+    return text
