@@ -51,7 +51,7 @@ class Store(StoreActors):
         """Ids are new ones, as in life; messages may be old ones."""
         self.send(actor, f"t{len(self.expected) + 1}", message_id, here, turns)
 
-    @precondition(lambda self: self.alive() and self.said % 4 == 0)
+    @precondition(lambda self: self.unexpired() and self.turn_count % 4 == 0)
     @rule(actor=actors, pick=picks, message_id=message_ids, here=st.booleans())
     def create_again(self, actor: str, pick: int, message_id: str, here: bool) -> None:
         self.send(actor, self.unexpired()[pick % len(self.unexpired())], message_id, here, 1)
