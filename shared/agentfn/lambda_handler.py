@@ -30,7 +30,7 @@ from agentfn.event_sources.api_gateway import (
     is_sqs_event,
     normalize_event,
 )
-from agentfn.files import Fetcher
+from agentfn.fetch import Fetcher
 from agentfn.runs.executor_engine import ExecutorEngine
 from agentfn.runs.work_queue import Continuation, PushJob, parse_message
 from agentfn.settings import Settings

@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from agentfn import ConfigurationError
 from agentfn.errors import FileRejected
-from agentfn.files import Fetcher
+from agentfn.fetch import Fetcher
 from support.raw_http_server import RawHttpServer, http_response, redirect_response
 from support.resolvers import resolver_to
 from support.settings import load_settings

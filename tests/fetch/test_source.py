@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentfn.errors import FileRejected
-from agentfn.files import Fetcher, fetch_source, read_source
+from agentfn.fetch import Fetcher, fetch_source, read_source
 from agentfn.tools import File
 from support.raw_http_server import RawHttpServer, http_response
 

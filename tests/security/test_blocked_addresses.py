@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentfn.errors import FileRejected
+from agentfn.fetch import Fetcher
 from agentfn.fetch.address_policy import is_public
-from agentfn.files import Fetcher
 from support.resolvers import HOST_ADDRESSES, resolver_for, resolver_to
 
 FORBIDDEN = [

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentfn.errors import FileRejected
+from agentfn.fetch import Fetcher, fetch_source
 from agentfn.fetch.fetch_response import choose_file_name
-from agentfn.files import Fetcher, fetch_source
 from support.raw_http_server import RawHttpServer, http_response
 
 HOSTILE = {

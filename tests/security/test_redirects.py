@@ -7,8 +7,8 @@ from ipaddress import IPv4Address
 import pytest
 
 from agentfn.errors import FileRejected
-from agentfn.fetch.address_policy import Address
-from agentfn.files import Fetcher
+from agentfn.fetch import Fetcher
+from agentfn.fetch.address_policy import IpAddress
 from support.raw_http_server import RawHttpServer, http_response, redirect_response
 from support.resolvers import changing_resolver, resolver_for, resolver_to
 
@@ -19,7 +19,7 @@ OUTSIDE = "127.0.0.2"
 class Outside(Fetcher):
     """127.0.0.2 stands for a host of the internet; all else of this machine is what it is."""
 
-    def permits(self, address: Address) -> bool:
+    def permits(self, address: IpAddress) -> bool:
         return address == IPv4Address(OUTSIDE) or super().is_permitted(address)
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from agentfn.errors import FileRejected
-from agentfn.files import Fetcher
+from agentfn.fetch import Fetcher
 from support.raw_http_server import RawHttpServer, RawResponse, Write, http_response
 
 LIMIT = 100_000

@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentfn.errors import FileRejected
+from agentfn.fetch import Fetcher
 from agentfn.fetch.address_policy import parse_ip_address, parse_url
-from agentfn.files import Fetcher
 from support.raw_http_server import RawHttpServer, http_response
 
 HOSTS = ["public.test", "127.0.0.1", "[::1]", "[v1.x]", "0x7f", "0177", "1", "localhost", "xn--bcher-kva.test", "a_b"]

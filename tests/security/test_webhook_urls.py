@@ -8,7 +8,7 @@ from a2a.types import TaskPushNotificationConfig
 from a2a.utils.errors import InvalidParamsError
 
 from agentfn.a2a.push.push_configs import PushConfigService
-from agentfn.files import Fetcher
+from agentfn.fetch import Fetcher
 from security.test_blocked_addresses import FORBIDDEN
 from support.resolvers import HOST_ADDRESSES, resolver_for
 

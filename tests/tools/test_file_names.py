@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentfn.files import sanitize_file_name
-from agentfn.tools.workspaces.file_names import content_disposition, sanitize_media_type
+from agentfn.tools.workspaces.file_names import content_disposition, sanitize_file_name, sanitize_media_type
 
 ANY = st.text(st.characters(), max_size=400)  # surrogates too
 

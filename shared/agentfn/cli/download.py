@@ -14,8 +14,8 @@ from google.protobuf.json_format import MessageToDict
 
 from agentfn.cli.client import is_loopback
 from agentfn.cli.terminal import CliError, strip_control_chars
-from agentfn.files import sanitize_file_name
 from agentfn.json_numbers import decode_numbers
+from agentfn.tools.workspaces.file_names import sanitize_file_name
 
 NON_PORTABLE_CHARS = re.compile(r'[<>:"|?*]')  # in file names; a colon is a path on Windows
 DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0)

@@ -1,4 +1,4 @@
-"""Addresses that a caller or a model chose: what of them may be connected to."""
+"""Parses URLs that a caller or a model chose, and decides which IP addresses may be connected to."""
 
 import asyncio
 import ipaddress
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from agentfn.errors import FileRejected
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str], Awaitable[list[str]]]
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
-MIN_CUSTOM_PORT = 1024  # but for those two: mail, shells and the like are below, and mistake a request for their own
-MAX_URL_CHARS = 8_192  # characters
-PRINTABLE_ASCII = re.compile(r"[!-~]*")  # ASCII without blanks
+MIN_CUSTOM_PORT = 1024  # system services listen below it, and some take an HTTP request for commands of their own
+MAX_URL_CHARS = 8_192
+PRINTABLE_ASCII = re.compile(r"[!-~]*")  # without the space
 URL_PATTERN = re.compile(
     r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{0,5}))?([/?][^#]*)?(?:#.*)?", re.IGNORECASE
 )
@@ -23,8 +23,8 @@ HOST_NAME_PATTERN = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1
 NUMERIC_LABEL_PATTERN = re.compile(r"[0-9]+|0x[0-9a-f]*")
 NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")
 ALLOCATED_IPV6 = ipaddress.IPv6Network("2000::/3")
-# What counts as global though no public host has it: protocols' own (Teredo among them), 6to4 and its relays,
-# documentation, and the platform's address on Azure.
+# Networks that Python takes for global, but that have no public hosts: protocol assignments (Teredo among them), 6to4
+# and its relays, documentation, and the platform's address on Azure.
 RESERVED_NETWORKS = [
     ipaddress.ip_network(network)
     for network in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "2001::/23", "2002::/16", "3fff::/20")
@@ -33,7 +33,7 @@ RESERVED_NETWORKS = [
 
 @dataclass(frozen=True)
 class Target:
-    """Where a URL leads, in parts that nobody has to parse again. `target` is its path and query."""
+    """A parsed URL. `request_target` is its path and query."""
 
     scheme: str
     host: str
@@ -42,13 +42,13 @@ class Target:
 
     @property
     def authority(self) -> str:
-        """The host as the Host header has it."""
+        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 def parse_url(url: str) -> Target:
-    """Raises FileRefused for whatever two readers might understand differently: what is checked is what is used."""
+    """Parses an http or https URL so strictly that no other parser finds another host in it. Raises FileRejected."""
     if len(url) > MAX_URL_CHARS or not PRINTABLE_ASCII.fullmatch(url) or "\\" in url:
         raise FileRejected("the address must be ASCII without blanks and backslashes, at most 8,192 characters")
     if not url.lower().startswith(("http://", "https://")):
@@ -63,19 +63,19 @@ def parse_url(url: str) -> Target:
     return Target(scheme, _normalize_host(host), port, target if target.startswith("/") else f"/{target}")
 
 
-def parse_ip_address(host: str) -> Address | None:
-    """The host as an address, where it is one."""
+def parse_ip_address(host: str) -> IpAddress | None:
+    """None where the host is not an IP address."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
 
 
-def is_public(address: Address) -> bool:
-    """Whether everybody may reach it. An IPv6 address that stands for an IPv4 one is what that one is."""
+def is_public(address: IpAddress) -> bool:
+    """Whether the address is on the public internet. An IPv4 address that is embedded in an IPv6 one decides."""
     if isinstance(address, ipaddress.IPv6Address):
-        if (inner := _embedded_ipv4(address)) is not None:
-            return is_public(inner)
+        if (embedded := _embedded_ipv4(address)) is not None:
+            return is_public(embedded)
         if address not in ALLOCATED_IPV6 or address.scope_id:
             return False
     return (
@@ -84,19 +84,19 @@ def is_public(address: Address) -> bool:
 
 
 def matches_host(host: str, patterns: Iterable[str]) -> bool:
-    """Whether a list of names, as `example.com` and `*.example.com`, has the host."""
-    names = (name.lower() for name in patterns)
-    return any(host.endswith(name[1:]) if name.startswith("*.") else host == name for name in names)
+    """Whether the host matches one of the patterns: `example.com`, or `*.example.com` for every host below it."""
+    lowered = (pattern.lower() for pattern in patterns)
+    return any(host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern for pattern in lowered)
 
 
 async def resolve_host(host: str) -> list[str]:
-    """All addresses of a name. Raises OSError where it has none."""
+    """The IP addresses of a host name. Raises OSError where it has none."""
     found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 
 
 def _normalize_host(host: str) -> str:
-    """A number at its end makes it an IPv4 address, which has one spelling only."""
+    """The host in its one accepted spelling. A name that ends in a number must be an IPv4 address."""
     if host.startswith("["):
         address = parse_ip_address(host[1:-1])
         if not isinstance(address, ipaddress.IPv6Address):

@@ -1,4 +1,4 @@
-"""What was found at an address: its content, read no further than allowed, and what it is called."""
+"""Reads a response into a file: its content up to a size limit, its media type, and a safe name."""
 
 import mimetypes
 import re
@@ -21,7 +21,7 @@ ESCAPED_CHAR = re.compile(r"\\(.)")
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """`url` is where it was found in the end. `media_type` is empty where the answer had none that is one."""
+    """`url` is the address after redirects. `media_type` is empty where the response has no valid one."""
 
     content: bytes
     media_type: str
@@ -30,7 +30,7 @@ class FetchedFile:
 
 
 async def read_response(response: "Response", url: str, max_bytes: int) -> FetchedFile:
-    """Raises FileRefused for what is no file, or has more than `limit` bytes."""
+    """Raises FileRejected for a response that is not a file, or has more than `max_bytes` bytes."""
     if response.status != 200:
         raise FileRejected(f"the address answered with status {response.status}")
     if get_header(response, "content-encoding").lower() not in ("", "identity"):
@@ -44,28 +44,27 @@ async def read_response(response: "Response", url: str, max_bytes: int) -> Fetch
             content += part
             if len(content) > max_bytes:
                 raise FileRejected(f"the file has more than {max_bytes:,} bytes")
-    kind = get_header(response, "content-type").partition(";")[0].strip().lower()
-    media_type = kind if MEDIA_TYPE.fullmatch(kind) else ""
-    return FetchedFile(
-        bytes(content), media_type, choose_file_name(get_header(response, "content-disposition"), url, media_type), url
-    )
+    content_type = get_header(response, "content-type").partition(";")[0].strip().lower()
+    media_type = content_type if MEDIA_TYPE.fullmatch(content_type) else ""
+    name = choose_file_name(get_header(response, "content-disposition"), url, media_type)
+    return FetchedFile(bytes(content), media_type, name, url)
 
 
 def get_header(response: "Response", name: str) -> str:
-    """The first of that name, which is in lower case; empty where there is none."""
-    found: Iterable[bytes] = (value for key, value in response.headers if key.lower() == name.encode())
-    return next((value.decode("latin-1") for value in found), "")
+    """The first header with that lower-case name; empty where there is none."""
+    values: Iterable[bytes] = (value for key, value in response.headers if key.lower() == name.encode())
+    return next((value.decode("latin-1") for value in values), "")
 
 
 def choose_file_name(disposition: str, url: str, media_type: str) -> str:
-    """A safe name: from the Content-Disposition header, else from the URL's path, else by its kind alone."""
+    """A safe file name: from the Content-Disposition header, else from the URL's path, else from the media type."""
     path = url.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
-    by_kind = f"file{mimetypes.guess_extension(media_type) or ''}"
-    return sanitize_file_name(_disposition_file_name(disposition) or unquote(path), by_kind)
+    default = f"file{mimetypes.guess_extension(media_type) or ''}"
+    return sanitize_file_name(_disposition_file_name(disposition) or unquote(path), default)
 
 
 def _disposition_file_name(disposition: str) -> str:
-    """The header's file name (RFC 6266); many servers write plain UTF-8 into it, against the standard."""
+    """The file name of a Content-Disposition header (RFC 6266). Many servers write UTF-8, against the standard."""
     if extended := EXTENDED_FILE_NAME.search(disposition):
         return unquote(extended.group(2), extended.group(1).lower(), errors="replace")
     plain = PLAIN_FILE_NAME.search(disposition)

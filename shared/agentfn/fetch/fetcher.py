@@ -1,7 +1,7 @@
-"""The one place for requests to addresses that a caller or a model chose.
+"""The HTTP client for URLs that a caller or a model chose. It protects against server-side request forgery.
 
-A name is resolved once for each request; all of its addresses are checked, and one that was checked is connected to,
-under the name that was asked for. Each hop of a redirect goes through the same.
+For each request, and for each redirect, the host name is resolved once, all of its addresses are checked, and the
+connection is made to a checked address, under the host name of the URL.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 
 from agentfn.errors import FileRejected
 from agentfn.fetch.address_policy import (
-    Address,
+    IpAddress,
     Resolver,
     Target,
     is_public,
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from httpcore import AsyncConnectionPool, Response
 
 MAX_REDIRECTS = 3
-MAX_ADDRESSES_TRIED = 4  # of one host that are tried
-CONNECT_TIMEOUT_SECONDS = 5.0  # for each of them
+MAX_ADDRESSES_TRIED = 4  # of one host
+CONNECT_TIMEOUT_SECONDS = 5.0  # for each address
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 LAMBDA_VARIABLE = "AWS_LAMBDA_RUNTIME_API"
 
 
 @functools.cache
 def default_tls_context() -> ssl.SSLContext:
-    """The usual authorities. Made once: it takes a tenth of a second."""
+    """Trusts the authorities of certifi. Cached, because it takes 0.1 s to make."""
     import certifi
 
     context = ssl.create_default_context()
@@ -51,8 +51,10 @@ def default_tls_context() -> ssl.SSLContext:
 
 @dataclass(frozen=True)
 class Fetcher:
-    """`seconds` are for one call, redirects included. With `hosts`, nothing else is reached. `loopback` allows this
-    machine's own addresses: for tests.
+    """Sends guarded requests. Every method raises FileRejected where the URL is not allowed or gets no response.
+
+    `timeout_seconds` is for one call with its redirects. If `hosts` is not empty, only these hosts are allowed, as
+    `example.com` or `*.example.com`. `allow_loopback` permits this machine's own addresses, for tests.
     """
 
     timeout_seconds: float = default_of(FetchSettings, "timeout_seconds")
@@ -67,39 +69,37 @@ class Fetcher:
         return cls(fetch.timeout_seconds, tuple(split_list(fetch.hosts)), fetch.loopback)
 
     async def check(self, url: str) -> None:
-        """Raises FileRefused for an address that nothing would be sent to now."""
+        """Checks that a request to this URL would be sent, without sending one."""
         async with self._map_errors():
             await self._resolve_permitted(parse_url(url).host)
 
     async def fetch(self, url: str, max_bytes: int) -> FetchedFile:
-        """The content, at most `limit` bytes. Nothing of ours goes along. Raises FileRefused."""
+        """Sends a GET request without credentials. Raises FileRejected for a file of more than `max_bytes` bytes."""
         async with self._map_errors():
-            place = parse_url(url)
+            target = parse_url(url)
             for _ in range(MAX_REDIRECTS + 1):
-                async with self._request(place, "GET", {}) as response:
+                async with self._request(target, "GET", {}) as response:
                     if response.status not in REDIRECT_STATUSES:
                         return await read_response(response, url, max_bytes)
                     url = _redirect_url(url, get_header(response, "location"))
-                secure, place = place.scheme == "https", parse_url(url)
-                if secure and place.scheme == "http":
+                was_https, target = target.scheme == "https", parse_url(url)
+                if was_https and target.scheme == "http":
                     raise FileRejected("the address leads from https to http")
             raise FileRejected(f"the address leads on more than {MAX_REDIRECTS} times")
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
-        """The status of the answer, whose body is not read; redirects are not followed.
-
-        Raises FileRefused where there is none.
-        """
+        """Sends a POST request, and returns the response's status. Reads no body and follows no redirect."""
         async with self._map_errors(), self._request(parse_url(url), "POST", headers, body) as response:
             return response.status
 
-    def is_permitted(self, address: Address) -> bool:
-        """In Lambda this machine's addresses are never permitted: the runtime's own API is among them."""
-        here = self.allow_loopback and LAMBDA_VARIABLE not in os.environ
-        return is_public(address) or (here and address.is_loopback)
+    def is_permitted(self, address: IpAddress) -> bool:
+        """Whether this address may be connected to. In Lambda, loopback may not: it serves the runtime's API."""
+        allows_loopback = self.allow_loopback and LAMBDA_VARIABLE not in os.environ
+        return is_public(address) or (allows_loopback and address.is_loopback)
 
     @contextlib.asynccontextmanager
     async def _map_errors(self) -> AsyncGenerator[None]:
+        """Applies the timeout, and raises FileRejected for it and for the errors of the connection."""
         import httpcore
 
         try:
@@ -117,41 +117,40 @@ class Fetcher:
         import httpcore
 
         url = httpcore.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.request_target)
-        ours = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "agentfn", "Connection": "close"}
-        sent = [*{**ours, **headers, "Host": target.authority}.items()]
+        defaults = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "agentfn", "Connection": "close"}
+        all_headers = [*{**defaults, **headers, "Host": target.authority}.items()]
         async with (
             self._connection_pool(target) as pool,
-            pool.stream(method, url, headers=sent, content=body) as response,
+            pool.stream(method, url, headers=all_headers, content=body) as response,
         ):
             yield response
 
     def _connection_pool(self, target: Target) -> "AsyncConnectionPool":
-        """A connection of its own for each request: nothing is shared between callers."""
+        """A new pool for each request, so that callers share no connection. It connects to checked addresses only."""
         import httpcore
 
         fetcher = self
 
-        class Checked(httpcore.AnyIOBackend):
-            async def connect_tcp(self, host: str, port: int, *given: Any, **options: Any) -> Any:
-                failed: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
+        class CheckedBackend(httpcore.AnyIOBackend):
+            async def connect_tcp(self, host: str, port: int, *args: Any, **options: Any) -> Any:
+                last_error: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
                 for address in (await fetcher._resolve_permitted(host))[:MAX_ADDRESSES_TRIED]:
                     try:
                         return await super().connect_tcp(address, port, timeout=CONNECT_TIMEOUT_SECONDS)
                     except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                        failed = error
-                raise failed or httpcore.ConnectError
+                        last_error = error
+                raise last_error or httpcore.ConnectError
 
         tls = self.tls_context() if target.scheme == "https" else None
-        return httpcore.AsyncConnectionPool(tls, network_backend=Checked(), http2=False, retries=0)
+        return httpcore.AsyncConnectionPool(tls, network_backend=CheckedBackend(), http2=False, retries=0)
 
     async def _resolve_permitted(self, host: str) -> list[str]:
-        """Where to connect to. Raises FileRefused where one of the host's addresses is not public."""
+        """The addresses to connect to. Raises FileRejected where one of the host's addresses is not permitted."""
         if self.hosts and not matches_host(host, self.hosts):
             raise FileRejected(f"{host} is not among the hosts in AGENTFN_FETCH_HOSTS")
         try:
-            found = [
-                parse_ip_address(text) for text in ([host] if parse_ip_address(host) else await self.resolver(host))
-            ]
+            texts = [host] if parse_ip_address(host) else await self.resolver(host)
+            found = [parse_ip_address(text) for text in texts]
         except (OSError, UnicodeError):
             found = []
         addresses = [str(address) for address in found if address is not None and self.is_permitted(address)]

@@ -1,4 +1,4 @@
-"""A source, given as text, as a file: an address, a data URI, raw base64, or the path of a file in the work folder."""
+"""Reads a file from a source that is given as text: a URL, a data URI, base64, or a path in the work folder."""
 
 import base64
 import binascii
@@ -11,51 +11,51 @@ from agentfn.fetch.fetcher import Fetcher
 from agentfn.tools import File
 from agentfn.tools.workspaces.file_names import MEDIA_TYPE, sanitize_file_name
 
-MAX_SOURCE_BYTES = 20 * 1024 * 1024  # bytes
+MAX_SOURCE_BYTES = 20 * 1024 * 1024
 HTTP_SCHEMES = ("http://", "https://")
 
 
 async def fetch_source(
     source: str, fetcher: Fetcher, *, name: str = "", folder: Path | None = None, max_bytes: int = MAX_SOURCE_BYTES
 ) -> File:
-    """As `read_source`; and what is at an http(s) address is fetched."""
+    """Like `read_source`, but fetches http and https URLs."""
     if not source.lower().startswith(HTTP_SCHEMES):
         return read_source(source, name=name, folder=folder, max_bytes=max_bytes)
-    found = await fetcher.fetch(source, max_bytes)
-    return File(sanitize_file_name(name or found.name), found.content, found.media_type)
+    fetched = await fetcher.fetch(source, max_bytes)
+    return File(sanitize_file_name(name or fetched.name), fetched.content, fetched.media_type)
 
 
 def read_source(source: str, *, name: str = "", folder: Path | None = None, max_bytes: int = MAX_SOURCE_BYTES) -> File:
-    """What needs no network. `folder` is where a path may lead, and nowhere else. `limit` is in bytes.
+    """Reads a data URI, base64, or a path below `folder`. `name` replaces the name that the source gives.
 
-    Raises FileRefused: for what is none of these, is too large, or lies outside the folder.
+    Raises FileRejected for any other source, a file of more than `max_bytes` bytes, and a path outside `folder`.
     """
     if not source.strip():
         raise FileRejected("the source is empty")
     if source[:5].lower() == "data:":
         return _check_size(_parse_data_uri(source, name), max_bytes)
-    if folder is not None and (inside := _find_in_folder(source, folder)) is not None:
-        return _check_size(File(name or inside.name, inside), max_bytes)
+    if folder is not None and (path := _find_in_folder(source, folder)) is not None:
+        return _check_size(File(name or path.name, path), max_bytes)
     if source.lower().startswith((*HTTP_SCHEMES, "file:", "ftp:", "s3:")):
         raise FileRejected(f"{source.split(':')[0]} addresses are not fetched; send the file's content")
     return _check_size(File(name or "file", _decode_base64(source)), max_bytes)
 
 
 def _parse_data_uri(source: str, name: str) -> File:
-    """RFC 2397: `data:[<media type>][;name=<name>][;base64],<data>`."""
-    head, comma, body = source[5:].partition(",")
+    """Parses `data:[<media type>][;name=<name>][;base64],<data>` (RFC 2397, with a name)."""
+    header, comma, body = source[5:].partition(",")
     if not comma:
         raise FileRejected("a data URI needs a comma before its data")
-    media_type, *parameters = (part.strip() for part in head.split(";"))
-    kind = media_type.lower() or "text/plain"
-    if not MEDIA_TYPE.fullmatch(kind):
+    media_type, *parameters = (part.strip() for part in header.split(";"))
+    media_type = media_type.lower() or "text/plain"
+    if not MEDIA_TYPE.fullmatch(media_type):
         raise FileRejected("the data URI has no valid media type")
-    named = next((item[5:] for item in parameters if item.startswith("name=")), "")
+    given_name = next((item[5:] for item in parameters if item.startswith("name=")), "")
     content = unquote_to_bytes(body.encode("utf-8", "replace"))
     if any(item.lower() == "base64" for item in parameters):
         content = _decode_base64(content.decode("latin-1"))
-    chosen = name or unquote(named, errors="replace") or f"file{mimetypes.guess_extension(kind) or ''}"
-    return File(sanitize_file_name(chosen), content, kind)
+    name = name or unquote(given_name, errors="replace") or f"file{mimetypes.guess_extension(media_type) or ''}"
+    return File(sanitize_file_name(name), content, media_type)
 
 
 def _decode_base64(text: str) -> bytes:
@@ -71,12 +71,12 @@ def _base64_alphabet(text: str) -> bytes | None:
 
 
 def _find_in_folder(source: str, folder: Path) -> Path | None:
-    """The file that the path names, where it is one. Raises FileRefused where it lies outside the folder."""
+    """The file with that path, None where there is none. Raises FileRejected for a file outside the folder."""
     try:
         path = (folder / source).resolve()
         exists = path.is_file()
     except (OSError, ValueError, RuntimeError):
-        return None  # too long for a name, as base64 is, or links in a circle
+        return None  # longer than a path can be, as base64 often is, or a circle of links
     if exists and not path.is_relative_to(folder.resolve()):
         raise FileRejected(f"{sanitize_file_name(source)} lies outside the work folder")
     return path if exists else None

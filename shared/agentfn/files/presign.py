@@ -1,19 +1,19 @@
-"""What is signed for others to use, and until when it works: no signature outlives the credentials that made it."""
+"""Presigned URLs and forms with the time they expire: no signature outlives the credentials that made it."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-# Lambda hands its role's credentials over without saying when they end. They must outlast the invocation that they are
-# handed to, which may take so long; more is not promised anywhere.
+# Lambda passes its role's credentials without their end. They outlast the invocation that they are passed to, which may
+# take 15 minutes; AWS promises no more.
 MIN_SESSION = timedelta(minutes=15)
-SECURITY_TOKEN_FIELD = "x-amz-security-token"  # noqa: S105 - the name of a field: whoever sends it has credentials that end
+SECURITY_TOKEN_FIELD = "x-amz-security-token"  # noqa: S105 - the name of a field, which temporary credentials send
 
 
 @dataclass(frozen=True)
 class PresignedUrl:
-    """Whoever has it can download from it until `expires`, at the least."""
+    """A URL that downloads an object, until `expires` at least, for everyone who has it."""
 
     url: str
     expires: datetime
@@ -21,7 +21,7 @@ class PresignedUrl:
 
 @dataclass(frozen=True)
 class PresignedPost:
-    """A POST to `url`, of `fields` and after them the content as `file`, is an upload. It works until `expires`."""
+    """An upload form: POST `fields` to `url`, and after them the content as the field `file`, before `expires`."""
 
     url: str
     fields: dict[str, str]
@@ -29,11 +29,11 @@ class PresignedPost:
 
 
 def credentials_expiry(client: Any) -> datetime | None:
-    """When the client's credentials end, as far as is known; renewed before, where that is due.
+    """When the client's credentials end, None where that is unknown. Renews them first where that is due.
 
-    To be asked before something is signed: if they are renewed in between, it only lives longer than said.
+    Call it before signing: if they are renewed in between, the signature only works longer than told.
     """
-    credentials = client._get_credentials() if hasattr(client, "_get_credentials") else None  # botocore's own affair
+    credentials = client._get_credentials() if hasattr(client, "_get_credentials") else None  # private to botocore
     if credentials is None:
         return None
     credentials.get_frozen_credentials()
@@ -41,7 +41,7 @@ def credentials_expiry(client: Any) -> datetime | None:
 
 
 def describe_url(url: str, credentials_end: datetime | None) -> PresignedUrl:
-    """`known` is when the credentials end that signed it."""
+    """Adds the expiry to a URL. `credentials_end` is when the credentials end that signed it."""
     query = {name.lower(): value for name, value in parse_qsl(urlsplit(url).query)}
     return PresignedUrl(url, _expiry(query, int(query["x-amz-expires"]), credentials_end))
 

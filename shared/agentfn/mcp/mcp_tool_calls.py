@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from agentfn.deadline import Deadline
 from agentfn.errors import FileRejected
-from agentfn.files import Fetcher, TaskWorkspace, fetch_source
+from agentfn.fetch import Fetcher, fetch_source
+from agentfn.files import TaskWorkspace
 from agentfn.loop.tool_calls.tool_executor import MIN_START_SECONDS
 from agentfn.runs.runner import Runner
 from agentfn.tools import Context, File, FileRecord, NestedResult, Output, TaskSuspended, Tool

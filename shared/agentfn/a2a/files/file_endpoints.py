@@ -13,11 +13,11 @@ from starlette.routing import Route
 from agentfn.a2a.file_links import FILES_PATH, find_object_key, parse_file_id
 from agentfn.call_context import CallContext
 from agentfn.errors import AwsError, StoredDataError
-from agentfn.files import UploadStore, sanitize_file_name
+from agentfn.files import UploadStore
 from agentfn.runs.runner import Runner
 from agentfn.telemetry import logger
 from agentfn.tools import File
-from agentfn.tools.workspaces.file_names import MEDIA_TYPE
+from agentfn.tools.workspaces.file_names import MEDIA_TYPE, sanitize_file_name
 
 UPLOADS_PATH = "/uploads"
 MAX_MEDIA_TYPE_CHARS = 200  # characters

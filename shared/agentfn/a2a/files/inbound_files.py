@@ -10,9 +10,11 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from agentfn.a2a.files.upload_parts import find_upload, is_upload
 from agentfn.a2a.media_types import check_file
 from agentfn.errors import FileRejected
-from agentfn.files import Fetcher, Upload, UploadStore, fetch_source, sanitize_file_name
+from agentfn.fetch import Fetcher, fetch_source
+from agentfn.files import Upload, UploadStore
 from agentfn.settings import Settings
 from agentfn.tools import File
+from agentfn.tools.workspaces.file_names import sanitize_file_name
 
 NumberedPart = tuple[int, Part]  # a part, and its number as the caller counts them
 
