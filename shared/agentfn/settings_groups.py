@@ -48,7 +48,7 @@ class ModelSettings(SettingsGroup):
     api_key: SecretStr | None = Field(None, validation_alias="AGENT_MODEL_API_KEY")
     secret_arn: str | None = Field(None, validation_alias="AGENT_MODEL_SECRET")
     api_base: str | None = Field(None, validation_alias="AGENT_MODEL_API_BASE")
-    provider: Literal["auto", "openai", "bedrock", "litellm"] = Field("auto", validation_alias="AGENT_MODEL_PROVIDER")
+    provider: str = Field("auto", validation_alias="AGENT_MODEL_PROVIDER")  # the registry of providers checks it
     tool_protocol: Literal["auto", "native", "json"] = Field("auto", validation_alias="AGENT_PROTOCOL")
     timeout_seconds: Seconds = Field(180.0, validation_alias="AGENTFN_MODEL_SECONDS")
     max_retries: Annotated[int, Field(ge=0, le=20)] = Field(4, validation_alias="AGENTFN_MODEL_RETRIES")

@@ -94,6 +94,11 @@ def test_a_name_that_the_door_does_not_know_stops_the_start(
     assert name in str(caught.value)
 
 
+def test_an_unknown_provider_stops_the_start(chosen: Callable[..., type]) -> None:
+    with pytest.raises(ConfigurationError, match="choose one of auto, bedrock, openai, litellm"):
+        chosen(AGENT_MODEL="openai/gpt-4o", AGENT_MODEL_PROVIDER="azure")
+
+
 def test_an_address_that_is_none_stops_the_start(chosen: Callable[..., type]) -> None:
     with pytest.raises(ConfigurationError, match="write https://host/v1"):
         chosen(AGENT_MODEL="openai/gpt-4o", AGENT_MODEL_API_BASE="llm.example.com/v1")

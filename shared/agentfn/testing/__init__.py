@@ -1,4 +1,4 @@
-"""For tests of agents: a model that plays a script, Lambda's context and events, and a stage to play on."""
+"""Test support for agents: a scripted model, Lambda's context and events, and an AWS in memory."""
 
 from agentfn.local.lambda_events import LocalLambdaContext, http_event, queue_event, rest_event, rpc_event
 from agentfn.testing.invocation import InvokeResult, invoke

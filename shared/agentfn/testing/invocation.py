@@ -1,4 +1,4 @@
-"""One message to an agent, and what came of it."""
+"""One message to an agent, and its result."""
 
 import json
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ TERMINAL_STATES = {"COMPLETED", "FAILED", "REJECTED", "CANCELED"}
 
 @dataclass(frozen=True)
 class InvokeResult:
-    """`status` is the state of the task in lower case, as "completed" or "input_required"; `text` what the agent says.
+    """The task of a message. `status` is its state in lower case, such as "completed"; `text` is its status message.
 
-    `files` are the artifacts, content by name. `task` is all of it, as a client gets it.
+    `files` holds the content of the artifacts by name. `task` is the task as a client gets it.
     """
 
     status: str
@@ -39,7 +39,7 @@ def invoke(
     model: Model | None = None,
     **settings: Any,
 ) -> InvokeResult:
-    """Sends one message through the agent's real handler, on an AWS in memory, and plays it to where it ends or waits.
+    """Sends one message through the agent's real handler, on an AWS in memory, and runs it until it ends or waits.
 
     `model` and `settings` are those of `Stage`.
 
@@ -52,8 +52,8 @@ def invoke(
         if not _is_settled(task):
             stage.drain_queue()
             task = stage.get(task["id"])
-        said = task["status"].get("message", {}).get("parts", [])
-        text = "\n".join(part.get("text") or json.dumps(part.get("data")) for part in said)
+        parts = task["status"].get("message", {}).get("parts", [])
+        text = "\n".join(part.get("text") or json.dumps(part.get("data")) for part in parts)
         status = task["status"]["state"].removeprefix("TASK_STATE_").lower()
         return InvokeResult(status, text, dict(map(_read_file, _artifact_parts(task))), task)
 
@@ -67,8 +67,10 @@ def _artifact_parts(task: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _read_file(part: dict[str, Any]) -> tuple[str, bytes]:
-    """The content behind a signed link, read from the bucket in memory; empty where it lies elsewhere."""
+    """The name and the content behind a signed link; the content is empty where the link leads out of the bucket."""
     address = urlsplit(part["url"])
-    bucket, _, rest = address.netloc.partition(".s3.")
-    content = aws_client("s3").get_object(Bucket=bucket, Key=unquote(address.path[1:]))["Body"].read() if rest else b""
+    bucket, _, region = address.netloc.partition(".s3.")
+    content = (
+        aws_client("s3").get_object(Bucket=bucket, Key=unquote(address.path[1:]))["Body"].read() if region else b""
+    )
     return part["filename"], content

@@ -1,8 +1,8 @@
-"""A model that plays a script, so that agents are tested without a provider.
+"""A model that answers from a script, so that agents are tested without a provider.
 
 model = ScriptedModel(calls("find", city="Paris"), "It rains in Paris.")
 ...                               # an agent with this model gets a message: it calls `find`, then answers
-assert len(model.prompts) == 2    # what the model was shown, in order
+assert len(model.requests) == 2   # the requests that the model received, in order
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class Pause:
 @dataclass(frozen=True)
 class TextChunks:
     texts: tuple[str, ...]
-    end: Exception | None
+    error: Exception | None
 
 
 type ScriptedAnswer = str | ToolCall | Sequence[ToolCall] | ModelResponse | TextChunks | BaseException
@@ -35,36 +35,36 @@ type ScriptLine = ScriptedAnswer | AnswerFunction | Pause
 
 
 class ScriptExhausted(ModelRequestRejected):
-    """More was asked than the script holds. Refused for good, so that a loop ends its task and shows this text."""
+    """The script has no line for a request. The loop does not retry: its task fails with this text."""
 
 
 def calls(name: str, /, **arguments: Any) -> ToolCall:
     """A line in which the model calls a tool; a tuple of these is several calls in one turn.
 
-    For arguments that are not JSON write `Call("", name, '{"city": "Par')`: an empty id is filled in when it is played.
+    For arguments that are not JSON write `ToolCall("", name, '{"city": "Par')`: the model replaces an empty id.
     """
     return ToolCall("", name, json.dumps(arguments))
 
 
 def pause(seconds: float) -> Pause:
-    """The next line takes its time. Past the prompt's timeout the model counts as unavailable."""
+    """Delays the next line. The model is unavailable where that exceeds the request's timeout."""
     return Pause(seconds)
 
 
 def stream(*pieces: str | Exception) -> TextChunks:
-    """A text that comes in these pieces to a loop that streams; an exception at the end is where it breaks off."""
+    """A text that a loop which streams receives in these pieces. An exception as the last piece breaks the stream."""
     *start, last = pieces
     texts = tuple(str(piece) for piece in (start if isinstance(last, Exception) else pieces))
     return TextChunks(texts, last if isinstance(last, Exception) else None)
 
 
 class ScriptedModel(Model):
-    """Plays one line for each question: a text, a call or several, a Reply, an exception to raise, or a function of
-    the prompt, async or not, that gives one of these.
+    """Answers each request with the next line: a text, one or several tool calls, a ModelResponse, an exception to
+    raise, or a function of the request, async or not, that returns one of these.
 
-    The place in the script belongs to the object, so a task that goes on in another invocation of the same process
-    goes on in the script. A line that was cancelled or timed out gave no answer and is played again from its start.
-    Where each invocation is a process of its own there is no such object: use `by_turn`.
+    The position in the script belongs to the object, so a task that continues in another invocation of the same process
+    continues in the script. A line that was cancelled or timed out is played again from its start. Where each
+    invocation is another process there is no such object: use `from_function`.
     """
 
     def __init__(self, *script: ScriptLine, name: str = "scripted") -> None:
@@ -75,44 +75,44 @@ class ScriptedModel(Model):
         self._function: AnswerFunction | None = None
 
     @classmethod
-    def from_function(cls, answering: AnswerFunction, *, name: str = "scripted") -> Self:
-        """A model without end, whose answer follows from the prompt and nothing else."""
+    def from_function(cls, function: AnswerFunction, *, name: str = "scripted") -> Self:
+        """A model whose answers depend on the request alone. It never ends."""
         model = cls(name=name)
-        model._function = answering
+        model._function = function
         return model
 
     @property
     def remaining(self) -> int:
-        """Lines that were not played yet, pauses included."""
+        """The number of lines that were not played yet, pauses included."""
         return len(self._script)
 
-    async def generate(self, prompt: ModelRequest) -> ModelResponse:
-        return _to_response(await self._next_answer(prompt), prompt)
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        return _to_response(await self._next_answer(request), request)
 
-    async def stream(self, prompt: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
-        """The same, piece by piece: a text that is not scripted in pieces comes word by word."""
-        answer = await self._next_answer(prompt)
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[str | ModelResponse]:
+        """The same in pieces: a text that is not scripted in pieces comes word by word."""
+        answer = await self._next_answer(request)
         if isinstance(answer, TextChunks):
             for text in answer.texts:
                 yield text
-            yield _to_response(answer, prompt)
+            yield _to_response(answer, request)
             return
-        reply = _to_response(answer, prompt)
-        for word in re.findall(r"\S+\s*|\s+", reply.text):
+        response = _to_response(answer, request)
+        for word in re.findall(r"\S+\s*|\s+", response.text):
             yield word
-        yield reply
+        yield response
 
-    async def _next_answer(self, prompt: ModelRequest) -> ScriptedAnswer:
-        self.requests.append(prompt)
+    async def _next_answer(self, request: ModelRequest) -> ScriptedAnswer:
+        self.requests.append(request)
         pauses, line = self._take_line()
         try:
-            async with asyncio.timeout(prompt.timeout):
+            async with asyncio.timeout(request.timeout):
                 for seconds in pauses:
                     await asyncio.sleep(seconds)
-                answer = await _resolve_answer(line, prompt)
+                answer = await _resolve_answer(line, request)
         except TimeoutError:
             self._restore_line(pauses, line)
-            raise ModelUnavailable(f"{self.name} did not answer within {prompt.timeout:g} s") from None
+            raise ModelUnavailable(f"{self.name} did not answer within {request.timeout:g} s") from None
         except asyncio.CancelledError:
             self._restore_line(pauses, line)
             raise
@@ -137,14 +137,14 @@ class ScriptedModel(Model):
             self._script.extendleft([line, *map(Pause, reversed(pauses))])
 
 
-async def _resolve_answer(line: ScriptedAnswer | AnswerFunction, prompt: ModelRequest) -> ScriptedAnswer:
+async def _resolve_answer(line: ScriptedAnswer | AnswerFunction, request: ModelRequest) -> ScriptedAnswer:
     if not callable(line):
         return line
-    answer = line(prompt)
+    answer = line(request)
     return await answer if isawaitable(answer) else answer
 
 
-def _to_response(answer: ScriptedAnswer, prompt: ModelRequest) -> ModelResponse:
+def _to_response(answer: ScriptedAnswer, request: ModelRequest) -> ModelResponse:
     """Raises the answer where it is an exception."""
     match answer:
         case BaseException():
@@ -152,19 +152,19 @@ def _to_response(answer: ScriptedAnswer, prompt: ModelRequest) -> ModelResponse:
         case str():
             return ModelResponse(answer)
         case TextChunks():
-            if answer.end is not None:
-                raise answer.end
+            if answer.error is not None:
+                raise answer.error
             return ModelResponse("".join(answer.texts))
         case ModelResponse():
-            return replace(answer, tool_calls=_with_ids(answer.tool_calls, prompt))
+            return replace(answer, tool_calls=_with_ids(answer.tool_calls, request))
         case ToolCall():
-            return ModelResponse(tool_calls=_with_ids([answer], prompt), finish_reason="tool_calls")
-    return ModelResponse(tool_calls=_with_ids(answer, prompt), finish_reason="tool_calls")
+            return ModelResponse(tool_calls=_with_ids([answer], request), finish_reason="tool_calls")
+    return ModelResponse(tool_calls=_with_ids(answer, request), finish_reason="tool_calls")
 
 
-def _with_ids(written: Sequence[ToolCall], prompt: ModelRequest) -> tuple[ToolCall, ...]:
-    """Ids that say where a call was made: `call_2_1` is the first one of the second assistant turn."""
-    turn = 1 + sum(earlier.role == "assistant" for earlier in prompt.turns)
+def _with_ids(tool_calls: Sequence[ToolCall], request: ModelRequest) -> tuple[ToolCall, ...]:
+    """Fills empty ids with the call's position: `call_2_1` is the first call of the second assistant turn."""
+    turn = 1 + sum(earlier.role == "assistant" for earlier in request.turns)
     return tuple(
-        call if call.id else replace(call, id=f"call_{turn}_{place}") for place, call in enumerate(written, start=1)
+        call if call.id else replace(call, id=f"call_{turn}_{place}") for place, call in enumerate(tool_calls, start=1)
     )

@@ -1,4 +1,4 @@
-"""An agent on an AWS in memory: the real handler, and a queue that is pumped by hand."""
+"""A test client for an agent: its real handler on an AWS in memory, and a queue that is drained by hand."""
 
 import base64
 import functools
@@ -35,10 +35,11 @@ JsonObject = dict[str, Any]
 
 
 class Stage:
-    """Use as a context manager. `model` stands in for whatever the environment would name, or `executor` for the loop.
-    With neither, AGENT_MODEL of the environment is asked, or the first of the agent's own models.
+    """An agent under test, as a context manager. `model` replaces the model of the environment, `executor` the loop.
+    With neither, the model is AGENT_MODEL of the environment, else the first of the agent's own models.
 
-    `calls` counts the calls of AWS by operation, as "SendMessage"; clear it to count from there.
+    `settings` are settings by their variable's name in lower case, with or without the prefix: `max_steps=3`.
+    `aws_calls` counts the calls of AWS by operation, such as "SendMessage"; clear it to count from there.
 
         with Stage(agent, ScriptedModel("Hello.")) as stage:
             task = stage.send("Hi!")
@@ -62,7 +63,7 @@ class Stage:
         self.aws_calls: Counter[str] = Counter()
 
     def __enter__(self) -> Self:
-        with self._stack:  # what is begun ends, where something after it cannot begin
+        with self._stack:  # where a part cannot start, those before it are closed
             self._start()
             self._stack = self._stack.pop_all()
         return self
@@ -74,15 +75,16 @@ class Stage:
 
     @property
     def write_count(self) -> int:
-        """Writes to the table so far."""
+        """The number of writes to the table."""
         return sum(self.aws_calls[name] for name in WRITE_OPERATIONS)
 
     @property
     def read_count(self) -> int:
+        """The number of reads of the table."""
         return sum(self.aws_calls[name] for name in READ_OPERATIONS)
 
     def new_environment(self) -> LambdaHandler:
-        """The handler as a fresh execution environment has it."""
+        """A handler as a new execution environment has it. `handler` stays the first."""
         environment = {
             **self.resources.environment(),
             "AGENTFN_TOKENS": json.dumps({name: bearer_token(name) for name in STAGE_CALLERS}),
@@ -93,9 +95,9 @@ class Stage:
             environment["AGENT_MODEL"] = os.environ.get("AGENT_MODEL") or next(iter(self._agent.models), "stage")
         if (model := self._model) is not None:
             self._agent.models = {**self._agent.models, "stage": lambda: model}
-        doors = serve(self._agent, Settings.load(environment), **self._serve_options)
-        self._stack.callback(doors.close)
-        return doors
+        handler = serve(self._agent, Settings.load(environment), **self._serve_options)
+        self._stack.callback(handler.close)
+        return handler
 
     def send(
         self,
@@ -107,11 +109,14 @@ class Stage:
         seconds: float = 60.0,
         **message: Any,
     ) -> JsonObject:
-        """Sends a message and returns the task. Raises RpcError where the agent refused it."""
+        """Sends a message and returns the task. `seconds` is the time that the invocation has left.
+
+        Raises RpcError where the agent rejects the message.
+        """
         parts = [{"text": text}] if text else []
         parts += [_file_part(name, content) for name, content in (files or {}).items()]
-        said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts, **message}
-        params = {"message": said, "configuration": {"returnImmediately": not wait}}
+        fields = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts, **message}
+        params = {"message": fields, "configuration": {"returnImmediately": not wait}}
         task: JsonObject = self.rpc("SendMessage", params, caller=caller, seconds=seconds)["task"]
         return task
 
@@ -122,7 +127,7 @@ class Stage:
         return self.rpc("CancelTask", {"id": task_id}, caller=caller)
 
     def rpc(self, method: str, params: Any, *, caller: str = "alice", seconds: float = 60.0) -> JsonObject:
-        """The result of a JSON-RPC call. Raises RpcError for an error in its place."""
+        """Calls a JSON-RPC method and returns its result. Raises RpcError where the response is an error."""
         response = self.handler(rpc_event(method, params, auth_headers(caller)), LocalLambdaContext(seconds))
         body = json.loads(response["body"])
         if "error" in body:
@@ -131,30 +136,33 @@ class Stage:
         return result
 
     def request(self, method: str, path: str, *, caller: str | None = None, **rest: Any) -> JsonObject:
-        """The raw response to an HTTP request; without a caller, no token goes with it."""
+        """Sends an HTTP request, without a token where there is no caller, and returns the handler's raw response."""
         headers = {**(auth_headers(caller) if caller else {}), **rest.pop("headers", {})}
-        answer: JsonObject = self.handler(rest_event(method, path, headers=headers, **rest), LocalLambdaContext(60))
-        return answer
+        response: JsonObject = self.handler(rest_event(method, path, headers=headers, **rest), LocalLambdaContext(60))
+        return response
 
     def receive_messages(self) -> list[JsonObject]:
-        """The messages that are visible in the queue now."""
+        """Receives the messages that are visible in the queue."""
         queue = aws_client("sqs")
-        received: list[JsonObject] = []
+        messages: list[JsonObject] = []
         while batch := queue.receive_message(
             QueueUrl=self.resources.queue_url, MaxNumberOfMessages=10, AttributeNames=["All"]
         ).get("Messages"):
-            received += batch
-        return received
+            messages += batch
+        return messages
 
     def deliver_message(self, message: JsonObject, *, seconds: float = 900.0) -> JsonObject:
-        """Gives one message to the handler, and deletes it if the handler took it, as Lambda would."""
-        answer: JsonObject = self.handler(queue_event(message), LocalLambdaContext(seconds))
-        if not answer["batchItemFailures"]:
+        """Invokes the handler with one message, and deletes the message where that succeeds, as Lambda does."""
+        response: JsonObject = self.handler(queue_event(message), LocalLambdaContext(seconds))
+        if not response["batchItemFailures"]:
             aws_client("sqs").delete_message(QueueUrl=self.resources.queue_url, ReceiptHandle=message["ReceiptHandle"])
-        return answer
+        return response
 
     def drain_queue(self, *, seconds: float = 900.0, max_rounds: int = 50) -> int:
-        """Plays all visible messages, and those that come of them; how many runs it took."""
+        """Delivers the visible messages until there are none. Returns the number of rounds.
+
+        Raises AssertionError where the queue is not empty after `max_rounds`.
+        """
         for count in range(max_rounds):
             messages = self.receive_messages()
             if not messages:
@@ -164,12 +172,12 @@ class Stage:
         raise AssertionError(f"the queue was not empty after {max_rounds} rounds")
 
     def sweep(self, *, seconds: float = 60.0) -> JsonObject:
-        """What the schedule does."""
-        answer: JsonObject = self.handler({"agentfn": "sweep"}, LocalLambdaContext(seconds))
-        return answer
+        """Invokes the handler with the event of the schedule."""
+        response: JsonObject = self.handler({"agentfn": "sweep"}, LocalLambdaContext(seconds))
+        return response
 
     def table_items(self) -> list[JsonObject]:
-        """Everything in the table."""
+        """All items in the table."""
         return list(aws_client("dynamodb").scan(TableName=self.resources.table)["Items"])
 
     def _start(self) -> None:
@@ -193,7 +201,7 @@ class Stage:
 
 
 class RpcError(Exception):
-    """The agent answered with an error: `code` and `message` as JSON-RPC has them."""
+    """A JSON-RPC error response: `code` and `message` are its fields."""
 
     def __init__(self, error: JsonObject) -> None:
         super().__init__(f"{error['code']}: {error['message']}")
@@ -203,21 +211,21 @@ class RpcError(Exception):
 
 @functools.cache
 def _boto3_session() -> Any:
-    """One for all stages: a session reads the descriptions of the services from disk, which takes longer than the rest
-    of a stage. It must be made after moto was imported, which answers in the place of AWS.
+    """One session for all stages: it reads the descriptions of the services from disk, which takes longer than the rest
+    of a stage. It must be created after the import of moto, which replaces AWS.
     """
     import boto3
 
     return boto3.Session()
 
 
-def _serialize_calls(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """moto is not made for threads: a transaction that fails would undo what another thread wrote meanwhile."""
+def _serialize_calls(call: Callable[..., Any]) -> Callable[..., Any]:
+    """moto is not thread-safe: a transaction that fails would undo what another thread wrote at that time."""
     lock = threading.RLock()
 
     def locked(*arguments: Any, **named: Any) -> Any:
         with lock:
-            return answer(*arguments, **named)
+            return call(*arguments, **named)
 
     return locked
 
