@@ -1,4 +1,4 @@
-"""What an agent has done before its first event, where Lambda gives the time for it."""
+"""Warm-up before the first event, under provisioned concurrency and SnapStart."""
 
 import random
 import sys
@@ -64,7 +64,7 @@ def test_a_function_on_demand_starts_with_nothing_done(kind: str, hooks: Any) ->
     assert (loaded, clients(), hooks.before, hooks.after) == ([], 0, [], [])
 
 
-def test_provisioned_concurrency_has_all_imported_and_each_client_made(hooks: Any) -> None:
+def test_provisioned_concurrency_imports_all_and_creates_each_client(hooks: Any) -> None:
     prepare_environment(LazyModel(Parrot), {INITIALIZATION_TYPE_VARIABLE: "provisioned-concurrency"})
     assert (loaded, clients(), hooks.before) == (["client"], 3, [])
 
@@ -101,7 +101,7 @@ def test_litellm_is_imported_by_its_model(hooks: Any) -> None:
     assert "litellm" in sys.modules
 
 
-def test_a_runtime_without_hooks_is_told_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_without_hooks_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "snapshot_restore_py", None)
     prepare_environment(LazyModel(Parrot), {INITIALIZATION_TYPE_VARIABLE: "snap-start"})
     assert (loaded, clients()) == ([], 0)

@@ -1,4 +1,4 @@
-"""Run inside a built package: asks each provider through agentfn's door to litellm, and prints what came, as JSON.
+"""Run inside a built package: asks each provider through agentfn's LiteLLMModel, and prints what came, as JSON.
 
 The arguments are the model, its address and its key. The provider answers with a text, a call, both as streams, and
 two failures.
@@ -30,7 +30,7 @@ async def main(name: str, base: str, key: str) -> dict[str, Any]:
     whole = [await model.generate(PROMPT), await model.generate(PROMPT)]
     pieces = [[piece async for piece in model.stream(PROMPT)] for _ in range(2)]
     streamed = [reply for *_, reply in pieces if isinstance(reply, ModelResponse)]
-    told = {
+    result = {
         "texts": [reply.text for reply in [*whole, *streamed]],
         "calls": [[call.name for call in reply.tool_calls] for reply in [*whole, *streamed]],
         "tokens": whole[0].usage.total_tokens,
@@ -39,7 +39,7 @@ async def main(name: str, base: str, key: str) -> dict[str, Any]:
         "failures": [await failure(model), await failure(model)],
     }
     await close_litellm()
-    return told
+    return result
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The litellm door under a whole agent: a provider that is well, busy, silent, or does not know us."""
+"""A whole agent with litellm: a provider that answers, is busy, is silent, or rejects the key."""
 
 import time
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def test_parallel_tool_calls_travel_both_ways(stage: Stage, provider: StubProvid
     assert usage["cached"] == 3
 
 
-def test_a_busy_provider_is_asked_again_when_it_says(stage: Stage, provider: StubProvider) -> None:
+def test_a_busy_provider_is_retried_when_it_says(stage: Stage, provider: StubProvider) -> None:
     provider.play(fails(429, retry_after="1"), says("Here I am."))
     started = time.monotonic()
     assert status_text(stage.send("Hi!")) == "Here I am."
@@ -73,7 +73,7 @@ def test_a_silent_provider_costs_the_request_its_time_and_no_more(stage: Stage, 
     assert status_text(stage.get(task["id"])) == "Here I am."
 
 
-def test_a_refused_key_fails_the_task_with_words_and_without_the_key(stage: Stage, provider: StubProvider) -> None:
+def test_a_rejected_key_fails_the_task_with_a_text_without_the_key(stage: Stage, provider: StubProvider) -> None:
     provider.play(fails(401, f"Incorrect API key provided: {API_KEY}"))
     task = stage.send("Hi!")
     assert task_state(task) == "failed"

@@ -23,12 +23,12 @@ from provider_stubs.server import StubProvider
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Not every way leads to every provider."""
+    """Not every client reaches every provider."""
     items[:] = [item for item in items if _leads(getattr(getattr(item, "callspec", None), "params", {}))]
 
 
 def _leads(params: dict[str, Any]) -> bool:
-    return not params.keys() >= {"way", "dialect"} or (params["way"], params["dialect"]) in MODEL_CLASSES
+    return not params.keys() >= {"client", "dialect"} or (params["client"], params["dialect"]) in MODEL_CLASSES
 
 
 @pytest.fixture(scope="session")
@@ -41,8 +41,8 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     with pytest.MonkeyPatch.context() as patch, StubProvider(*[says("warm")] * 2 * len(MODEL_CLASSES)) as provider:
         for name, value in AWS_ENVIRONMENT.items():
             patch.setenv(name, value)
-        for way, dialect in MODEL_CLASSES:
-            model = make_model(dialect, provider, way=way)
+        for client, dialect in MODEL_CLASSES:
+            model = make_model(dialect, provider, client=client)
             loop.run_until_complete(model.generate(hello_request()))
             loop.run_until_complete(_told(model, hello_request()))
     yield loop
@@ -62,7 +62,7 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 @pytest.fixture(params=["litellm", "direct"])
-def way(request: pytest.FixtureRequest) -> ClientKind:
+def client(request: pytest.FixtureRequest) -> ClientKind:
     return request.param  # type: ignore[no-any-return]
 
 
@@ -73,21 +73,23 @@ def provider() -> Iterator[StubProvider]:
 
 
 @pytest.fixture
-def model(way: ClientKind, dialect: Dialect, provider: StubProvider) -> AnyModel:
-    return make_model(dialect, provider, way=way)
+def model(client: ClientKind, dialect: Dialect, provider: StubProvider) -> AnyModel:
+    return make_model(dialect, provider, client=client)
 
 
 @pytest.fixture
-def telling(loop: asyncio.AbstractEventLoop) -> AskStreaming:
-    """Streams from a model: the pieces of text, and the reply."""
+def ask_streaming(loop: asyncio.AbstractEventLoop) -> AskStreaming:
+    """Streams from a model. Returns the pieces of text and the response."""
     return lambda model, prompt: loop.run_until_complete(_told(model, prompt))
 
 
 @pytest.fixture(params=["plain", "streamed"])
-def ask(request: pytest.FixtureRequest, model: AnyModel, loop: asyncio.AbstractEventLoop, telling: AskStreaming) -> Ask:
-    """Asks in both ways, which come to the same."""
+def ask(
+    request: pytest.FixtureRequest, model: AnyModel, loop: asyncio.AbstractEventLoop, ask_streaming: AskStreaming
+) -> Ask:
+    """Sends a request plain and streamed: both give the same response."""
     if request.param == "streamed":
-        return lambda prompt: telling(model, prompt)[1]
+        return lambda prompt: ask_streaming(model, prompt)[1]
     return lambda prompt: loop.run_until_complete(model.generate(prompt))
 
 

@@ -1,4 +1,4 @@
-"""A whole agent whose environment leads to a direct door: invocation after invocation, and to the end of its loop."""
+"""A whole agent with an HTTP model from its environment, over several invocations."""
 
 import gc
 
@@ -27,7 +27,7 @@ CLERK = Agent(name="clerk", description="A clerk.", tools=[look])
 
 
 @pytest.mark.parametrize("dialect", ["openai", "bedrock"])
-def test_an_agent_works_through_a_direct_door(dialect: Dialect, provider: StubProvider) -> None:
+def test_an_agent_works_with_an_http_model(dialect: Dialect, provider: StubProvider) -> None:
     settings = load_settings(
         AGENT_MODEL=MODEL_NAMES[dialect],
         AGENT_MODEL_API_BASE=getattr(provider, dialect),

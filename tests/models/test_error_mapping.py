@@ -30,7 +30,7 @@ SECRET = "the patient's name is Rosalind Quartermaine-Oyelaran"
 
 @pytest.fixture
 def logged() -> Iterator[list[logging.LogRecord]]:
-    """What the product logs, at any level."""
+    """The log records of agentfn, at any level."""
     records: list[logging.LogRecord] = []
     log, listener = logging.getLogger("agentfn"), logging.Handler()
     listener.emit = records.append  # type: ignore[method-assign, assignment]
@@ -43,7 +43,7 @@ def logged() -> Iterator[list[logging.LogRecord]]:
 
 
 @pytest.mark.parametrize("line", [fails(s) for s in (408, 409, 429, 500, 502, 503, 504, 529)], ids=lambda f: f.status)
-def test_trouble_that_may_pass_is_asked_once_and_reported_as_such(
+def test_a_transient_error_is_sent_once_and_means_unavailable(
     line: ScriptedError, provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(line)
@@ -55,7 +55,7 @@ def test_trouble_that_may_pass_is_asked_once_and_reported_as_such(
     assert len(provider.requests) == 1
 
 
-def test_a_dropped_connection_is_trouble_that_may_pass(provider: StubProvider, ask: Ask) -> None:
+def test_a_dropped_connection_means_unavailable(provider: StubProvider, ask: Ask) -> None:
     provider.play(drops())
 
     with pytest.raises(ModelUnavailable):
@@ -64,20 +64,18 @@ def test_a_dropped_connection_is_trouble_that_may_pass(provider: StubProvider, a
     assert len(provider.requests) == 1
 
 
-def test_an_address_where_nobody_listens_is_trouble_that_may_pass(
-    way: ClientKind, dialect: Dialect, loop: asyncio.AbstractEventLoop
+def test_an_address_where_no_server_listens_means_unavailable(
+    client: ClientKind, dialect: Dialect, loop: asyncio.AbstractEventLoop
 ) -> None:
     with StubProvider() as gone:
-        model = make_model(dialect, gone, way=way)
+        model = make_model(dialect, gone, client=client)
 
     with pytest.raises(ModelUnavailable):
         loop.run_until_complete(model.generate(hello_request()))
 
 
 @pytest.mark.parametrize("shape", [{}, {"choices": []}, {"content": None}], ids=str)
-def test_an_answer_that_is_none_is_trouble_that_may_pass(
-    shape: dict[str, object], provider: StubProvider, ask: Ask
-) -> None:
+def test_an_empty_response_means_unavailable(shape: dict[str, object], provider: StubProvider, ask: Ask) -> None:
     provider.play(RawBody(shape))
 
     with pytest.raises(ModelUnavailable):
@@ -118,7 +116,7 @@ def test_a_wait_until_a_date_is_passed_on_in_seconds(provider: StubProvider, ask
     ],
     ids=lambda case: f"{case.status}-{case.kind}" if isinstance(case, ScriptedError) else "",
 )
-def test_trouble_that_stays_names_the_model_and_a_remedy(
+def test_a_permanent_error_names_the_model_and_a_remedy(
     line: ScriptedError, remedy: str, provider: StubProvider, ask: Ask, dialect: Dialect
 ) -> None:
     provider.play(line)
@@ -145,9 +143,7 @@ TOO_LONG: list[tuple[Dialect, ScriptedError]] = [
 
 
 @pytest.mark.parametrize(("dialect", "line"), TOO_LONG)
-def test_a_transcript_that_is_too_long_is_told_apart_so_that_it_can_be_cut(
-    line: ScriptedError, provider: StubProvider, ask: Ask
-) -> None:
+def test_a_transcript_that_is_too_long_has_its_own_error(line: ScriptedError, provider: StubProvider, ask: Ask) -> None:
     provider.play(line)
 
     with pytest.raises(ContextWindowExceeded, match="set AGENTFN_MAX_HISTORY_CHARS to less"):
@@ -183,7 +179,7 @@ def test_too_many_tokens_a_minute_are_not_a_transcript_that_is_too_long(
         (fails(429, "You exceeded your current quota", kind="insufficient_quota"), "quota"),
     ],
 )
-def test_what_openai_calls_a_trouble_says_more_than_its_status(
+def test_openais_error_code_says_more_than_the_status(
     line: ScriptedError, remedy: str, provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(line)
@@ -208,7 +204,7 @@ def test_what_openai_calls_a_trouble_says_more_than_its_status(
     ],
     ids=lambda case: case.kind if isinstance(case, ScriptedError) else "",
 )
-def test_each_error_of_bedrock_is_of_its_kind(
+def test_each_error_of_bedrock_is_mapped(
     line: ScriptedError, error: type[ModelError], provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(line)
@@ -220,7 +216,7 @@ def test_each_error_of_bedrock_is_of_its_kind(
     assert len(provider.requests) == 1
 
 
-def test_an_option_that_was_not_forced_is_not_asked_twice(provider: StubProvider, ask: Ask) -> None:
+def test_a_rejected_option_that_was_not_sent_is_not_retried(provider: StubProvider, ask: Ask) -> None:
     provider.play(fails(400, "tool_choice is odd"))
 
     with pytest.raises(ModelRequestRejected):
@@ -230,14 +226,14 @@ def test_an_option_that_was_not_forced_is_not_asked_twice(provider: StubProvider
 
 
 @pytest.mark.parametrize("name", ["gpt", "nobody/gpt"])
-def test_a_model_of_no_provider_is_told_how_a_name_reads(name: str, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_model_without_a_provider_says_how_to_write_the_name(name: str, loop: asyncio.AbstractEventLoop) -> None:
     with pytest.raises(ModelRequestRejected, match="AGENT_MODEL must read provider/model") as caught:
         loop.run_until_complete(LiteLLMModel(name).generate(hello_request()))
 
     assert name in str(caught.value)
 
 
-def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_litellm_is_named(loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
     load_litellm.cache_clear()
 
@@ -246,8 +242,8 @@ def test_a_missing_litellm_is_told_by_name(loop: asyncio.AbstractEventLoop, monk
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
-def test_a_missing_key_is_told_before_anything_is_sent(
-    way: ClientKind,
+def test_a_missing_key_is_reported_before_anything_is_sent(
+    client: ClientKind,
     dialect: Dialect,
     provider: StubProvider,
     loop: asyncio.AbstractEventLoop,
@@ -259,7 +255,7 @@ def test_a_missing_key_is_told_before_anything_is_sent(
 
     with pytest.raises(ModelRequestRejected, match="AGENT_MODEL_API_KEY"):
         loop.run_until_complete(
-            MODEL_CLASSES[way, dialect](MODEL_NAMES[dialect], base_url=base).generate(hello_request())
+            MODEL_CLASSES[client, dialect](MODEL_NAMES[dialect], base_url=base).generate(hello_request())
         )
 
     assert not provider.requests
@@ -267,7 +263,7 @@ def test_a_missing_key_is_told_before_anything_is_sent(
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 @pytest.mark.parametrize("status", [400, 401, 500])
-def test_neither_the_key_nor_the_messages_are_told_or_logged(
+def test_neither_the_key_nor_the_messages_are_in_an_error_or_the_log(
     status: int, provider: StubProvider, ask: Ask, logged: list[logging.LogRecord], capfd: pytest.CaptureFixture[str]
 ) -> None:
     provider.play(fails(status, f"Bad key {API_KEY} for: {SECRET}"), fails(status, f"Bad key {API_KEY}."))
@@ -285,7 +281,7 @@ def test_neither_the_key_nor_the_messages_are_told_or_logged(
     assert "Quartermaine" not in everything
 
 
-def test_the_log_has_the_providers_own_words_where_they_are_its_own(
+def test_the_log_has_the_providers_error_text_where_it_quotes_nothing(
     provider: StubProvider, ask: Ask, logged: list[logging.LogRecord]
 ) -> None:
     provider.play(fails(400, "max_tokens must be at most 4096"))
@@ -297,9 +293,7 @@ def test_the_log_has_the_providers_own_words_where_they_are_its_own(
     assert "max_tokens must be at most 4096" in vars(logged[0])["error"]
 
 
-def test_no_door_prints_anything_when_things_go_wrong(
-    provider: StubProvider, ask: Ask, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_request_prints_nothing(provider: StubProvider, ask: Ask, capfd: pytest.CaptureFixture[str]) -> None:
     provider.play(fails(400), fails(500))
 
     for _ in range(2):

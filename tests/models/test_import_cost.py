@@ -1,4 +1,4 @@
-"""What importing a provider's client costs and touches, in a process of its own."""
+"""What the import of a provider's client costs and touches, in a separate process."""
 
 import json
 import subprocess
@@ -72,23 +72,23 @@ print(json.dumps(seen | {"litellm": "litellm" in sys.modules}))
 """
 
 
-def test_the_doors_are_light_until_they_are_asked() -> None:
+def test_models_import_no_client_before_their_first_request() -> None:
     assert _python(LIGHT).strip() == "set()"
 
 
-@pytest.mark.parametrize(("way", "dialects"), [("litellm", DIALECTS), ("direct", ("openai", "bedrock"))])
-def test_a_door_asks_nobody_but_its_provider_and_writes_nothing_outside_the_temporary_folder(
-    way: str, dialects: tuple[Dialect, ...], tmp_path: Path
+@pytest.mark.parametrize(("client", "dialects"), [("litellm", DIALECTS), ("direct", ("openai", "bedrock"))])
+def test_a_model_connects_to_its_provider_only_and_writes_only_to_the_temporary_folder(
+    client: str, dialects: tuple[Dialect, ...], tmp_path: Path
 ) -> None:
     """Lambda's package folder cannot be written to and HOME does not exist. Warnings are errors here too."""
     with StubProvider(*[says("{}")] * 6) as provider:
-        doors = json.dumps([(MODEL_NAMES[dialect], getattr(provider, dialect)) for dialect in dialects])
-        seen: dict[str, Any] = json.loads(_python(WATCHED, doors, way, temporary=tmp_path))
+        targets = json.dumps([(MODEL_NAMES[dialect], getattr(provider, dialect)) for dialect in dialects])
+        seen: dict[str, Any] = json.loads(_python(WATCHED, targets, client, temporary=tmp_path))
 
     assert seen["texts"] == ["{}"] * 2 * len(dialects)
     assert (seen["sockets"], seen["hosts"]) == ([], ["127.0.0.1"])
     assert [path for path in seen["writes"] if not path.startswith((str(tmp_path), "/dev/"))] == []
-    assert seen["litellm"] is (way == "litellm")
+    assert seen["litellm"] is (client == "litellm")
 
 
 def _python(code: str, *args: str, temporary: Path | None = None) -> str:

@@ -66,7 +66,7 @@ def test_a_provider_that_counts_more_from_its_cache_than_there_was_costs_no_less
     assert cost_of(TokenCounts(prompt_tokens=10, cached_tokens=12), of) == 6.0
 
 
-def test_without_litellm_its_prices_for_the_direct_doors_are_known_all_the_same() -> None:
+def test_without_litellm_the_copy_has_the_prices_of_openai_and_bedrock() -> None:
     assert _python(ALONE).split() == [
         str(cost_of(TokenCounts(1000, 100), model_info(name))) for name in ("openai/gpt-4o", NOVA)
     ]
@@ -76,7 +76,7 @@ def test_the_copy_is_of_the_litellm_that_is_pinned() -> None:
     table = json.loads(Path(load_litellm().__file__).with_name(PRICE_LIST).read_text())
     copy = json.loads(PRICE_LIST_COPY.read_text())
     assert len(copy) > 300
-    assert all(told == {key: table[name][key] for key in told} for name, told in copy.items()), "run `make lock`"
+    assert all(entry == {key: table[name][key] for key in entry} for name, entry in copy.items()), "run `make lock`"
     wanted = {key for key, of in table.items() if _name(key, of)}
     assert wanted <= copy.keys(), "run `make lock`"
 

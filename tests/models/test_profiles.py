@@ -1,4 +1,4 @@
-"""What is known of a model before it is asked, and what becomes of a wish that it does not grant."""
+"""What is known of a model before its first request, and the retry without what it rejects."""
 
 import asyncio
 import json
@@ -24,10 +24,10 @@ CLOSED: dict[str, Any] = {
 }
 OPEN: dict[str, Any] = {"type": "object", "properties": {"args": {"type": "object"}}}
 SHAPED = hello_request(schema=CLOSED)
-OLDER = "bedrock/converse/anthropic.claude-sonnet-4-20250514-v1:0"  # follows a schema, but not of its own accord
+OLDER = "bedrock/converse/anthropic.claude-sonnet-4-20250514-v1:0"  # litellm emulates a schema
 
 
-def test_a_schema_goes_to_a_model_that_is_known_to_follow_one(
+def test_a_schema_goes_to_a_model_that_is_known_to_support_one(
     provider: StubProvider, ask: Ask, dialect: Dialect
 ) -> None:
     provider.play(says('{"city": "Paris", "tags": []}'))
@@ -50,31 +50,31 @@ def test_a_schema_goes_to_a_model_that_is_known_to_follow_one(
     ("dialect", "name", "schema"), [("bedrock", OLDER, CLOSED), ("bedrock", OLDER, OPEN), ("anthropic", "", OPEN)]
 )
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_model_that_follows_a_schema_by_a_call_of_litellms_own_gives_text(
+def test_a_schema_that_litellm_emulates_with_a_call_gives_text(
     name: str,
     schema: dict[str, Any],
     streamed: bool,
     dialect: Dialect,
     provider: StubProvider,
     loop: asyncio.AbstractEventLoop,
-    telling: AskStreaming,
+    ask_streaming: AskStreaming,
 ) -> None:
     provider.play(calls(("c1", "json_tool_call", {"city": "Paris", "tags": []})))
     model, prompt = make_model(dialect, provider, name), hello_request(schema=schema)
 
-    reply = telling(model, prompt)[1] if streamed else loop.run_until_complete(model.generate(prompt))
+    reply = ask_streaming(model, prompt)[1] if streamed else loop.run_until_complete(model.generate(prompt))
 
     assert json.loads(reply.text) == {"city": "Paris", "tags": []}
     assert (reply.tool_calls, reply.finish_reason) == ((), "stop")
 
 
 @pytest.mark.parametrize("name", ["made-up-model", "gpt-4"])
-def test_a_model_that_is_not_known_to_follow_a_schema_is_not_told(
-    name: str, way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
+def test_a_model_that_is_not_known_to_support_a_schema_gets_none(
+    name: str, client: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(says("{}"))
 
-    loop.run_until_complete(make_model("openai", provider, f"openai/{name}", way=way).generate(SHAPED))
+    loop.run_until_complete(make_model("openai", provider, f"openai/{name}", client=client).generate(SHAPED))
 
     assert "response_format" not in provider.requests[0].body
 
@@ -88,7 +88,7 @@ def test_a_schema_is_not_sent_beside_tools(provider: StubProvider, ask: Ask, dia
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_provider_that_disputes_the_schema_is_asked_once_more_without_it(
+def test_a_provider_that_rejects_the_schema_gets_the_request_without_it(
     status: int, provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(fails(status, "response_format: json_schema is not supported here"), says("Paris."))
@@ -134,11 +134,11 @@ def test_a_model_that_is_known_not_to_call_tools_says_so(name: str, loop: asynci
     ],
     ids=lambda case: getattr(case, "name", ""),
 )
-def test_a_direct_door_knows_the_same(model: AnyModel, calls_them: bool, loop: asyncio.AbstractEventLoop) -> None:
+def test_an_http_model_knows_the_same(model: AnyModel, calls_them: bool, loop: asyncio.AbstractEventLoop) -> None:
     assert loop.run_until_complete(model.supports_tool_calls()) is calls_them
 
 
-def test_what_a_model_can_do_is_told_without_the_network(
+def test_capabilities_are_known_without_the_network(
     loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -149,7 +149,7 @@ def test_what_a_model_can_do_is_told_without_the_network(
     assert loop.run_until_complete(LiteLLMModel("ollama/mine", base_url="http://192.0.2.1:11434").supports_tool_calls())
 
 
-def test_a_litellm_that_is_missing_is_told_at_the_first_question(
+def test_a_missing_litellm_is_reported_at_the_first_request(
     loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)

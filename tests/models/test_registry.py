@@ -1,4 +1,4 @@
-"""Which door a model is asked through, and what is told where there is none."""
+"""Which provider serves a model, and the errors where none does."""
 
 import importlib.util
 import subprocess
@@ -24,13 +24,13 @@ BASE = "http://127.0.0.1:1/v1"
 
 @pytest.fixture
 def chosen() -> Callable[..., type]:
-    """The class of the model that an agent's environment leads to."""
+    """The class of the model that an agent's environment selects."""
     agent = Agent(name="clerk", description="A clerk.", models={"demo": ScriptedModel})
     return lambda **variables: type(create_model(agent, load_settings(**variables))())
 
 
 @pytest.mark.parametrize(
-    ("name", "base", "door"),
+    ("name", "base_url", "expected"),
     [
         ("openai/gpt-4o", None, OpenAIModel),
         ("openai/mine", BASE, OpenAIModel),
@@ -49,14 +49,14 @@ def chosen() -> Callable[..., type]:
         ("demo", BASE, ScriptedModel),
     ],
 )
-def test_the_lightest_door_that_knows_a_name_is_taken(
-    name: str, base: str | None, door: type, chosen: Callable[..., type]
+def test_auto_takes_the_lightest_provider_that_serves_the_name(
+    name: str, base_url: str | None, expected: type, chosen: Callable[..., type]
 ) -> None:
-    assert chosen(AGENT_MODEL=name, AGENT_MODEL_API_BASE=base) is door
+    assert chosen(AGENT_MODEL=name, AGENT_MODEL_API_BASE=base_url) is expected
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "base", "door"),
+    ("name", "provider", "base_url", "expected"),
     [
         ("openai/gpt-4o", "litellm", None, LiteLLMModel),
         ("bedrock/amazon.nova-pro-v1:0", "litellm", None, LiteLLMModel),
@@ -67,14 +67,14 @@ def test_the_lightest_door_that_knows_a_name_is_taken(
         ("demo", "litellm", None, ScriptedModel),
     ],
 )
-def test_a_door_that_is_asked_for_is_taken_except_for_the_agents_own_models(
-    name: str, asked: str, base: str | None, door: type, chosen: Callable[..., type]
+def test_a_chosen_provider_is_taken_except_for_the_agents_own_models(
+    name: str, provider: str, base_url: str | None, expected: type, chosen: Callable[..., type]
 ) -> None:
-    assert chosen(AGENT_MODEL=name, AGENT_MODEL_PROVIDER=asked, AGENT_MODEL_API_BASE=base) is door
+    assert chosen(AGENT_MODEL=name, AGENT_MODEL_PROVIDER=provider, AGENT_MODEL_API_BASE=base_url) is expected
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "told"),
+    ("name", "provider", "message"),
     [
         ("anthropic/claude-sonnet-4-5", "openai", "AGENT_MODEL_API_BASE"),
         ("anthropic/claude-sonnet-4-5", "bedrock", "bedrock/<id>"),
@@ -85,11 +85,11 @@ def test_a_door_that_is_asked_for_is_taken_except_for_the_agents_own_models(
         (" gpt-4o", "auto", "provider/model"),
     ],
 )
-def test_a_name_that_the_door_does_not_know_stops_the_start(
-    name: str, asked: str, told: str, chosen: Callable[..., type]
+def test_a_name_that_the_provider_does_not_serve_stops_the_start(
+    name: str, provider: str, message: str, chosen: Callable[..., type]
 ) -> None:
-    with pytest.raises(ConfigurationError, match=told) as caught:
-        chosen(AGENT_MODEL=name, AGENT_MODEL_PROVIDER=asked)
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        chosen(AGENT_MODEL=name, AGENT_MODEL_PROVIDER=provider)
 
     assert name in str(caught.value)
 
@@ -99,7 +99,7 @@ def test_an_unknown_provider_stops_the_start(chosen: Callable[..., type]) -> Non
         chosen(AGENT_MODEL="openai/gpt-4o", AGENT_MODEL_PROVIDER="azure")
 
 
-def test_an_address_that_is_none_stops_the_start(chosen: Callable[..., type]) -> None:
+def test_an_invalid_address_stops_the_start(chosen: Callable[..., type]) -> None:
     with pytest.raises(ConfigurationError, match="write https://host/v1"):
         chosen(AGENT_MODEL="openai/gpt-4o", AGENT_MODEL_API_BASE="llm.example.com/v1")
 
@@ -112,7 +112,7 @@ def test_an_address_that_is_none_stops_the_start(chosen: Callable[..., type]) ->
         ("bedrock/amazon.nova-pro-v1:0", "botocore", r"add agentfn\[aws\]"),
     ],
 )
-def test_a_door_whose_package_is_missing_stops_the_start_and_says_what_to_do(
+def test_a_provider_whose_package_is_missing_stops_the_start_and_says_what_to_do(
     name: str, package: str, remedy: str, chosen: Callable[..., type], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
@@ -136,7 +136,7 @@ def test_a_folder_that_holds_the_list_of_prices_alone_is_no_package(tmp_path: Pa
     assert "needs the package litellm" in ran.stdout
 
 
-def test_choosing_imports_no_client() -> None:
+def test_the_registry_imports_no_client() -> None:
     code = (
         "import sys\nfrom agentfn.models.registry import create_lazy_model as create\n"
         "for name in ('openai/a', 'bedrock/b', 'mistral/c'): create(name, api_key=lambda: None, base_url=None)\n"

@@ -1,4 +1,4 @@
-"""The stubs refuse what their providers refuse: otherwise the other tests would prove nothing."""
+"""The stubs reject what their providers reject: otherwise the other tests would prove nothing."""
 
 import copy
 from typing import Any

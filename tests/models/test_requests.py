@@ -1,4 +1,4 @@
-"""What a provider sees of a prompt. The stubs refuse what their provider would refuse, so each test checks that too."""
+"""The bodies that providers receive. The stubs reject what their provider rejects, so each test checks that too."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,13 +28,13 @@ type Seen = Callable[[Dialect, ModelRequest], dict[str, Any]]
 
 
 @pytest.fixture
-def seen(way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Seen:
-    """Asks in a dialect and gives the body that the provider saw."""
+def seen(client: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Seen:
+    """Sends a request in a dialect and returns the body that the provider received."""
 
     def seen(dialect: Dialect, prompt: ModelRequest) -> dict[str, Any]:
         provider.play(says("Yes."))
-        leads: ClientKind = way if (way, dialect) in MODEL_CLASSES else "litellm"
-        loop.run_until_complete(make_model(dialect, provider, way=leads).generate(prompt))
+        leads: ClientKind = client if (client, dialect) in MODEL_CLASSES else "litellm"
+        loop.run_until_complete(make_model(dialect, provider, client=leads).generate(prompt))
         return provider.requests[-1].body
 
     return seen
@@ -118,7 +118,7 @@ def test_tools_stay_declared_on_the_final_turn_that_may_not_use_them(
     assert body["tool_choice"] == none
 
 
-def test_bedrock_has_no_word_for_none_so_the_tools_stay_and_the_choice_is_left_out(seen: Seen) -> None:
+def test_bedrock_has_no_choice_of_none_so_the_tools_stay_and_the_choice_is_left_out(seen: Seen) -> None:
     config = seen("bedrock", request_with_calls(*TWO, tool_choice="none"))["toolConfig"]
 
     assert len(config["tools"]) == 1
@@ -140,13 +140,13 @@ def test_the_free_choice_is_not_mentioned_and_no_tools_are_no_options(seen: Seen
     assert not {"tools", "tool_choice", "toolConfig"} & set(bare)
 
 
-def test_tools_that_nobody_called_are_no_trouble(seen: Seen, dialect: Dialect) -> None:
+def test_tools_that_were_not_called_are_accepted(seen: Seen, dialect: Dialect) -> None:
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello."), Turn("user", "Bye!"))
 
     assert "look" in str(seen(dialect, ModelRequest("", turns, tools=(LOOK_TOOL,))))
 
 
-def test_a_tool_without_a_description_or_parameters_is_no_trouble(seen: Seen, dialect: Dialect) -> None:
+def test_a_tool_without_a_description_or_parameters_is_accepted(seen: Seen, dialect: Dialect) -> None:
     assert "go" in str(seen(dialect, hello_request(tools=(BARE,))))
 
 
@@ -209,7 +209,7 @@ def test_sampling_options_go_out_and_those_a_model_lacks_are_left_out(seen: Seen
     ],
 )
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_provider_that_does_not_know_the_option_is_asked_once_more_without_it(
+def test_a_provider_that_rejects_the_option_gets_the_request_without_it(
     choice: str, status: int, provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(fails(status, f"tool_choice '{choice}' is not supported"), says("Then so."))

@@ -39,18 +39,18 @@ MADE_UP: list[tuple[Dialect, str]] = [
 
 @pytest.mark.parametrize(("dialect", "name"), MADE_UP)
 def test_a_model_without_a_known_price_costs_none(
-    way: ClientKind,
+    client: ClientKind,
     dialect: Dialect,
     name: str,
     provider: StubProvider,
     loop: asyncio.AbstractEventLoop,
-    telling: AskStreaming,
+    ask_streaming: AskStreaming,
 ) -> None:
     provider.play(says("In France."), says("In France."))
-    model = make_model(dialect, provider, name, way=way)
+    model = make_model(dialect, provider, name, client=client)
 
     assert loop.run_until_complete(model.generate(hello_request())).usage == Usage(11, 7, 0, None)
-    assert telling(model, hello_request())[1].usage == Usage(11, 7, 0, None)
+    assert ask_streaming(model, hello_request())[1].usage == Usage(11, 7, 0, None)
 
 
 def test_parallel_calls_keep_their_order_their_ids_and_the_text_beside_them(provider: StubProvider, ask: Ask) -> None:
@@ -67,13 +67,13 @@ def test_parallel_calls_keep_their_order_their_ids_and_the_text_beside_them(prov
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", "content_filter"])
-def test_each_way_to_finish_is_told(finish: str, provider: StubProvider, ask: Ask) -> None:
+def test_each_finish_reason_is_mapped(finish: str, provider: StubProvider, ask: Ask) -> None:
     provider.play(says("In Fra", finish=finish))
 
     assert ask(hello_request()).finish_reason == finish
 
 
-def test_calls_that_were_cut_off_say_so(provider: StubProvider, ask: Ask) -> None:
+def test_truncated_calls_are_marked(provider: StubProvider, ask: Ask) -> None:
     provider.play(calls(("c1", "look", {}), finish="length"))
 
     assert ask(hello_request(tools=(LOOK_TOOL,))).finish_reason == "length"
@@ -96,11 +96,11 @@ def test_no_text_and_empty_text_are_the_same(text: str | None, provider: StubPro
 
 @pytest.mark.parametrize("raw", ["", "null", '{"at": "Par', "[1]", '"x"'])
 def test_arguments_come_out_as_the_model_wrote_them(
-    raw: str, way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    raw: str, client: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
-    """What they mean is for the tools to say. Anthropic's arguments are objects on the wire."""
+    """The tools parse them. Anthropic's arguments are objects on the wire."""
     provider.play(calls(("c1", "look", raw)))
-    model = make_model("openai", provider, way=way)
+    model = make_model("openai", provider, client=client)
 
     assert loop.run_until_complete(model.generate(hello_request(tools=(LOOK_TOOL,)))).tool_calls == (
         ToolCall("c1", "look", raw),
@@ -108,10 +108,10 @@ def test_arguments_come_out_as_the_model_wrote_them(
 
 
 def test_a_provider_that_counts_no_tokens_costs_none(
-    way: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
+    client: ClientKind, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     choice = {"index": 0, "message": {"role": "assistant", "content": "In France."}, "finish_reason": "stop"}
     provider.play(RawBody({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}))
-    model = make_model("openai", provider, "openai/made-up-model", way=way)
+    model = make_model("openai", provider, "openai/made-up-model", client=client)
 
     assert loop.run_until_complete(model.generate(hello_request())).usage == Usage()

@@ -1,4 +1,4 @@
-"""Answers told while they are produced."""
+"""Streamed responses."""
 
 import asyncio
 import dataclasses
@@ -32,38 +32,40 @@ TWO = calls(("c1", "look", {"at": "a"}), ("c2", "look", {"at": "b"}))
 BOTH = (ToolCall("c1", "look", '{"at": "a"}'), ToolCall("c2", "look", '{"at": "b"}'))
 
 
-def test_the_door_keeps_both_promises_of_a_door_that_can_do_more(model: AnyModel) -> None:
+def test_a_model_supports_streaming_and_the_query_for_tools(model: AnyModel) -> None:
     assert isinstance(model, SupportsStreaming)
     assert isinstance(model, SupportsToolQuery)
 
 
-def test_the_text_comes_in_pieces_and_then_in_the_whole_reply(
-    provider: StubProvider, model: AnyModel, telling: AskStreaming
+def test_the_text_comes_in_pieces_and_then_in_the_whole_response(
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming
 ) -> None:
     provider.play(says("In the middle of France."))
 
-    pieces, reply = telling(model, hello_request())
+    pieces, reply = ask_streaming(model, hello_request())
 
     assert len(pieces) == 3
     assert "".join(pieces) == reply.text == "In the middle of France."
 
 
-def test_an_answer_of_calls_alone_has_no_pieces(provider: StubProvider, model: AnyModel, telling: AskStreaming) -> None:
+def test_an_answer_of_calls_alone_has_no_pieces(
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming
+) -> None:
     provider.play(TWO)
 
-    pieces, reply = telling(model, LOOKING)
+    pieces, reply = ask_streaming(model, LOOKING)
 
     assert pieces == []
     assert (reply.text, reply.tool_calls, reply.finish_reason) == ("", BOTH, "tool_calls")
 
 
 def test_a_streamed_answer_is_the_plain_one_to_the_last_cent(
-    provider: StubProvider, model: AnyModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     line = calls(("c1", "look", {"at": "a"}), text="Let me see.")
     provider.play(*[dataclasses.replace(line, prompt=2000, cached=5)] * 2)
 
-    reply = telling(model, LOOKING)[1]
+    reply = ask_streaming(model, LOOKING)[1]
 
     assert reply == loop.run_until_complete(model.generate(LOOKING))
     assert reply.usage.cached_tokens == 5
@@ -120,18 +122,18 @@ HABITS: dict[str, Deltas] = {
 @pytest.mark.parametrize("dialect", ["openai"])
 @pytest.mark.parametrize("habit", HABITS)
 def test_parallel_calls_come_out_right_whatever_the_habits_of_a_provider(
-    habit: str, provider: StubProvider, model: AnyModel, telling: AskStreaming
+    habit: str, provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming
 ) -> None:
     provider.play(HABITS[habit])
 
-    reply = telling(model, LOOKING)[1]
+    reply = ask_streaming(model, LOOKING)[1]
 
     assert (reply.tool_calls, reply.finish_reason) == (BOTH, "tool_calls")
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
-def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names(
-    provider: StubProvider, model: AnyModel, telling: AskStreaming
+def test_parallel_calls_without_ids_are_distinguished_by_index_or_name(
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming
 ) -> None:
     provider.play(
         deltas(_piece(0, None, "look", A1), _piece(1, None, "look", B1 + B2), _piece(0, None, None, A2)),
@@ -139,28 +141,28 @@ def test_parallel_calls_without_ids_are_told_apart_by_their_index_or_their_names
     )
 
     for _ in range(2):
-        reply = telling(model, LOOKING)[1]
+        reply = ask_streaming(model, LOOKING)[1]
         assert [json.loads(call.arguments)["at"] for call in reply.tool_calls] == ["a", "b"]
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
-def test_parallel_calls_of_one_id_are_told_apart_by_their_index(
-    provider: StubProvider, model: AnyModel, telling: AskStreaming
+def test_parallel_calls_of_one_id_are_distinguished_by_index(
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming
 ) -> None:
-    """As in a plain answer; the loop gives them ids of their own."""
+    """As in a plain response; the loop replaces the ids."""
     one, other = (_piece(0, "c1", "look", A1), _piece(0, "c1", None, A2)), (_piece(1, "c1", "look", B1 + B2),)
     provider.play(deltas(*one, *other))
 
-    assert telling(model, LOOKING)[1].tool_calls == (BOTH[0], ToolCall("c1", "look", B1 + B2))
+    assert ask_streaming(model, LOOKING)[1].tool_calls == (BOTH[0], ToolCall("c1", "look", B1 + B2))
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
 def test_a_finish_reason_beside_the_last_text_counts(
-    provider: StubProvider, model: AnyModel, telling: AskStreaming
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming
 ) -> None:
     provider.play(deltas({"content": "In "}, {"content": "Fra", "finish_reason": "length"}, finish=None))
 
-    pieces, reply = telling(model, hello_request())
+    pieces, reply = ask_streaming(model, hello_request())
 
     assert (pieces, reply.text, reply.finish_reason) == (["In ", "Fra"], "In Fra", "length")
 
@@ -174,11 +176,11 @@ FRAMES: dict[Dialect, tuple[int, ...]] = {
 
 
 def test_an_event_that_comes_twice_counts_once(
-    provider: StubProvider, dialect: Dialect, model: AnyModel, telling: AskStreaming
+    provider: StubProvider, dialect: Dialect, model: AnyModel, ask_streaming: AskStreaming
 ) -> None:
     provider.play(TWO, RepeatedEvents(TWO, FRAMES[dialect]))
 
-    once, twice = telling(model, LOOKING)[1], telling(model, LOOKING)[1]
+    once, twice = ask_streaming(model, LOOKING)[1], ask_streaming(model, LOOKING)[1]
 
     assert [(call.id, json.loads(call.arguments)) for call in twice.tool_calls] == [
         ("c1", {"at": "a"}),
@@ -192,7 +194,7 @@ LONG = says("In the middle of France.")
 
 @pytest.mark.parametrize("how", ["end", "reset"])
 @pytest.mark.parametrize("line", [LONG, TWO], ids=["text", "calls"])
-def test_a_stream_that_stops_before_its_end_is_no_reply_wherever_it_stops(
+def test_a_stream_that_ends_early_is_no_response_wherever_it_ends(
     how: Any, line: Any, provider: StubProvider, dialect: Dialect, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     """The last two events of each dialect are its finish reason's and what may come after it."""
@@ -233,7 +235,7 @@ ENDINGS: list[tuple[Dialect, ScriptedError, type[ModelError]]] = [
 
 @pytest.mark.parametrize(("dialect", "failed", "error"), ENDINGS, ids=lambda case: getattr(case, "kind", ""))
 @pytest.mark.parametrize("after", [0, 3])
-def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
+def test_an_error_in_the_middle_of_a_stream_is_mapped(
     after: int,
     failed: ScriptedError,
     error: type[ModelError],
@@ -250,7 +252,7 @@ def test_an_error_in_the_middle_of_a_stream_is_of_its_kind(
     assert not asyncio.all_tasks(loop)
 
 
-def test_a_stream_that_falls_silent_ends_at_its_limit(
+def test_a_silent_stream_ends_at_its_timeout(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"))
@@ -265,7 +267,7 @@ def test_a_stream_that_falls_silent_ends_at_its_limit(
     loop.run_until_complete(_hung_up(provider))
 
 
-def test_a_reader_that_leaves_hangs_up(
+def test_a_reader_that_leaves_closes_the_connection(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"), says("next"))
@@ -282,7 +284,7 @@ def test_a_reader_that_leaves_hangs_up(
     assert loop.run_until_complete(model.generate(hello_request())).text == "next"
 
 
-def test_a_reader_that_is_cancelled_hangs_up(
+def test_a_reader_that_is_cancelled_closes_the_connection(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(BrokenStream(LONG, 4, "hang"))
@@ -302,7 +304,7 @@ def test_a_reader_that_is_cancelled_hangs_up(
     assert not asyncio.all_tasks(loop)
 
 
-def test_a_stream_that_nobody_begins_asks_nothing(
+def test_a_stream_that_is_not_iterated_sends_nothing(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     loop.run_until_complete(model.stream(hello_request()).aclose())
@@ -311,28 +313,28 @@ def test_a_stream_that_nobody_begins_asks_nothing(
 
 
 def test_a_stream_that_was_read_to_its_end_leaves_no_task_behind(
-    provider: StubProvider, model: AnyModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(LONG)
 
-    telling(model, hello_request())
+    ask_streaming(model, hello_request())
 
     assert not asyncio.all_tasks(loop)
 
 
 @pytest.mark.parametrize("dialect", ["openai"])
-def test_a_server_that_cannot_count_a_stream_is_asked_without_it(
-    provider: StubProvider, model: AnyModel, telling: AskStreaming
+def test_a_server_that_rejects_stream_options_gets_the_request_without_them(
+    provider: StubProvider, model: AnyModel, ask_streaming: AskStreaming
 ) -> None:
     provider.play(fails(400, "Unrecognized request argument supplied: stream_options"), LONG)
 
-    reply = telling(model, hello_request())[1]
+    reply = ask_streaming(model, hello_request())[1]
 
     assert (reply.text, reply.usage) == (LONG.text, Usage())
     assert ["stream_options" in request.body for request in provider.requests] == [True, False]
 
 
-def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
+def test_a_response_that_is_no_stream_means_unavailable(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(RawBody({}))
@@ -341,7 +343,7 @@ def test_an_answer_to_a_stream_that_is_none_is_trouble_that_may_pass(
         loop.run_until_complete(_collected(model.stream(hello_request()), []))
 
 
-def test_streams_told_at_once_do_not_mix(
+def test_concurrent_streams_do_not_mix(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(*[LONG] * 5)

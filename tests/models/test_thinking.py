@@ -1,4 +1,4 @@
-"""Signed thinking blocks, which their provider wants back with the results of the calls that came of them."""
+"""Signed thinking blocks, which their provider needs back with the results of the calls after them."""
 
 import asyncio
 import dataclasses
@@ -77,7 +77,7 @@ def test_a_thought_without_calls_is_kept_and_goes_back(provider: StubProvider, a
 
 
 @pytest.mark.parametrize(
-    ("way", "name"),
+    ("client", "name"),
     [
         ("litellm", "openai/gpt-4o"),
         ("litellm", "azure_ai/gpt-4o"),
@@ -86,21 +86,21 @@ def test_a_thought_without_calls_is_kept_and_goes_back(provider: StubProvider, a
         ("direct", "openai/gpt-4o"),
     ],
 )
-def test_another_provider_is_not_told_what_this_one_thought(
-    way: ClientKind, name: str, provider: StubProvider, loop: asyncio.AbstractEventLoop
+def test_thinking_does_not_go_to_another_provider(
+    client: ClientKind, name: str, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
-    """A task may go on with another model."""
+    """A task may continue with another model."""
     turns = (Turn("user", "Hi!"), Turn("assistant", "Hello.", thinking=(SIGNED,)), Turn("user", "Bye!"))
     provider.play(says("Bye."))
 
-    loop.run_until_complete(make_model("openai", provider, name, way=way).generate(ModelRequest("", turns)))
+    loop.run_until_complete(make_model("openai", provider, name, client=client).generate(ModelRequest("", turns)))
 
     assert "thinking" not in str(provider.requests[0].body)
     assert not provider.refusals
 
 
 @pytest.mark.parametrize("dialect", ["anthropic"])
-def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinking(
+def test_a_model_that_takes_over_calls_without_thinking_continues_without_thinking(
     provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(says("Red."))
@@ -111,13 +111,13 @@ def test_a_model_that_takes_over_calls_without_a_thought_goes_on_without_thinkin
 
 
 @pytest.mark.parametrize("dialect", ["bedrock"])
-def test_a_thought_that_nobody_signed_is_not_kept(provider: StubProvider, ask: Ask) -> None:
+def test_unsigned_thinking_is_not_kept(provider: StubProvider, ask: Ask) -> None:
     provider.play(ScriptedReply("Red.", thinking=(("Hm.", ""),)))
 
     assert ask(hello_request()).thinking == ()
 
 
-def test_a_reply_without_thoughts_has_none(provider: StubProvider, ask: Ask) -> None:
+def test_a_response_without_thinking_has_none(provider: StubProvider, ask: Ask) -> None:
     provider.play(says("Yes."))
 
     assert ask(hello_request()).thinking == ()

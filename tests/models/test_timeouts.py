@@ -38,7 +38,7 @@ async def _streamed(model: AnyModel) -> object:
 
 
 @pytest.mark.parametrize("line", [hangs(), trickles()], ids=lambda line: line.kind)
-def test_a_call_ends_at_its_limit_whatever_the_provider_does(
+def test_a_call_ends_at_its_timeout_whatever_the_provider_does(
     line: NoResponse, provider: StubProvider, ask: Ask
 ) -> None:
     provider.play(line)
@@ -51,11 +51,11 @@ def test_a_call_ends_at_its_limit_whatever_the_provider_does(
     assert len(provider.requests) == 1
 
 
-def test_a_key_that_takes_too_long_to_read_counts_as_well(
-    way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
+def test_the_timeout_covers_reading_the_key(
+    client: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     locked = threading.Event()
-    model = MODEL_CLASSES[way, dialect](
+    model = MODEL_CLASSES[client, dialect](
         MODEL_NAMES[dialect], api_key=lambda: str(locked.wait(5)), base_url=provider.anthropic
     )
 
@@ -66,11 +66,11 @@ def test_a_key_that_takes_too_long_to_read_counts_as_well(
     assert not provider.requests
 
 
-def test_a_new_key_is_used_at_the_next_question(
-    way: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
+def test_a_new_key_is_used_for_the_next_request(
+    client: ClientKind, dialect: Dialect, provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     keys = iter(["old", "new"])
-    model = MODEL_CLASSES[way, dialect](
+    model = MODEL_CLASSES[client, dialect](
         MODEL_NAMES[dialect], api_key=lambda: next(keys), base_url=getattr(provider, dialect)
     )
     provider.play(says("one"), says("two"))
@@ -83,22 +83,20 @@ def test_a_new_key_is_used_at_the_next_question(
     assert keys_sent == ["old", "new"]
 
 
-def test_one_connection_serves_invocation_after_invocation_whatever_their_limits(
-    provider: StubProvider, ask: Ask
-) -> None:
+def test_a_connection_is_reused_whatever_the_timeouts(provider: StubProvider, ask: Ask) -> None:
     provider.play(says("one"), says("two"), says("three"))
 
     for seconds in (30.0, 20.5, 11.25):
         ask(hello_request(timeout=seconds))
 
-    # One, as a rule. A stream whose end comes a moment after its last event is hung up on, and costs its connection.
+    # One, as a rule. A stream whose end comes a moment after its last event costs its connection.
     assert len({request.port for request in provider.requests}) < len(provider.requests)
 
 
 def test_an_answer_leaves_no_task_behind(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
-    """What is left would be frozen with the process, and wake up in the next caller's request."""
+    """A task that is left would be frozen with the process, and continue in the next caller's request."""
     provider.play(says("one"))
 
     loop.run_until_complete(model.generate(hello_request()))
@@ -106,7 +104,7 @@ def test_an_answer_leaves_no_task_behind(
     assert not asyncio.all_tasks(loop)
 
 
-def test_a_cancel_hangs_up_and_leaves_no_task_behind(
+def test_a_cancel_closes_the_connection_and_leaves_no_task_behind(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(hangs(), says("next"))
@@ -126,8 +124,8 @@ def test_a_cancel_hangs_up_and_leaves_no_task_behind(
     _until(lambda: provider.hang_ups == 1)
 
 
-# litellm's own thread cannot be cancelled; the coroutine that it prepared is then dropped before it started. The door
-# has this filter too, but pytest puts its own in place of it.
+# litellm's own thread cannot be cancelled; the coroutine that it prepared is dropped before it starts. agentfn
+# has this filter too, but pytest replaces it.
 @pytest.mark.filterwarnings("ignore:coroutine '.*' was never awaited:RuntimeWarning")
 @pytest.mark.parametrize("asking", [_asked, _streamed])
 def test_a_cancel_at_any_moment_leaves_nothing_behind(
@@ -148,7 +146,7 @@ def test_a_cancel_at_any_moment_leaves_nothing_behind(
             await call
 
     steps = 0
-    while len(provider.requests) < 4:  # however long it takes here until one is under way, and all the way there
+    while len(provider.requests) < 4:  # however long it takes here until one has started, and until they have arrived
         loop.run_until_complete(cancelled(steps))
         steps = int(steps * 1.2) + 1
     gc.collect()
@@ -174,7 +172,7 @@ def test_a_second_event_loop_works_when_the_first_one_is_closed_properly(
     assert loop.run_until_complete(model.generate(hello_request())).text == "three"
 
 
-def test_questions_asked_at_once_get_their_own_answers(
+def test_concurrent_requests_get_their_own_responses(
     provider: StubProvider, model: AnyModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(*[says("yes")] * 5)

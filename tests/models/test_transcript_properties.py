@@ -1,4 +1,4 @@
-"""Whatever a transcript holds, what a direct door makes of it keeps its provider's rules."""
+"""Property test: a request built from any transcript follows its provider's rules."""
 
 import asyncio
 import itertools
@@ -57,5 +57,5 @@ def test_no_transcript_is_refused(
 ) -> None:
     listening.play(says("Yes."))
 
-    assert loop.run_until_complete(make_model(dialect, listening, way="direct").generate(prompt)).text == "Yes."
+    assert loop.run_until_complete(make_model(dialect, listening, client="direct").generate(prompt)).text == "Yes."
     assert listening.refusals == []

@@ -19,15 +19,15 @@ def answer(line: ScriptedReply, model: str) -> dict[str, Any]:
 
 def events(line: ScriptedReply, model: str) -> list[bytes]:
     begun = _message(model, [], None, {**_usage(line), "output_tokens": 1})
-    told = [_event("message_start", message=begun)]
+    events = [_event("message_start", message=begun)]
     for index, block in enumerate(_content(line)):
         start, *steps = _block(block)
-        told.append(_event("content_block_start", index=index, content_block=start))
-        told += [_event("content_block_delta", index=index, delta=step) for step in steps]
-        told.append(_event("content_block_stop", index=index))
+        events.append(_event("content_block_start", index=index, content_block=start))
+        events += [_event("content_block_delta", index=index, delta=step) for step in steps]
+        events.append(_event("content_block_stop", index=index))
     stop = {"stop_reason": STOP_REASON[line.reason], "stop_sequence": None}
-    told.append(_event("message_delta", delta=stop, usage={"output_tokens": line.completion}))
-    return [*told, _event("message_stop")]
+    events.append(_event("message_delta", delta=stop, usage={"output_tokens": line.completion}))
+    return [*events, _event("message_stop")]
 
 
 def failure(line: ScriptedError) -> dict[str, Any]:
@@ -56,8 +56,8 @@ def _block(block: dict[str, Any]) -> list[dict[str, Any]]:
     """How a block begins, and the deltas that fill it."""
     match block["type"]:
         case "thinking":
-            told = [{"type": "thinking_delta", "thinking": piece} for piece in split_pieces(block["thinking"])]
-            return [block | {"thinking": "", "signature": ""}, *told, _signed(block)]
+            events = [{"type": "thinking_delta", "thinking": piece} for piece in split_pieces(block["thinking"])]
+            return [block | {"thinking": "", "signature": ""}, *events, _signed(block)]
         case "text":
             return [
                 block | {"text": ""},
@@ -65,8 +65,8 @@ def _block(block: dict[str, Any]) -> list[dict[str, Any]]:
             ]
         case "tool_use":
             written = ["", *split_pieces(json.dumps(block["input"]))] if block["input"] else [""]
-            told = [{"type": "input_json_delta", "partial_json": piece} for piece in written]
-            return [block | {"input": {}}, *told]
+            events = [{"type": "input_json_delta", "partial_json": piece} for piece in written]
+            return [block | {"input": {}}, *events]
     return [block]
 
 

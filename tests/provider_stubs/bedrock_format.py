@@ -28,16 +28,16 @@ def answer(line: ScriptedReply) -> dict[str, Any]:
 
 def events(line: ScriptedReply) -> list[bytes]:
     """A text block has no start event, as on the real wire."""
-    told = [event("messageStart", {"role": "assistant"})]
+    events = [event("messageStart", {"role": "assistant"})]
     for index, block in enumerate(_content(line)):
         place = {"contentBlockIndex": index}
         if "toolUse" in block:
             start = {name: block["toolUse"][name] for name in ("toolUseId", "name")}
-            told.append(event("contentBlockStart", {"start": {"toolUse": start}, **place}))
-        told += [event("contentBlockDelta", {"delta": step, **place}) for step in _steps(block)]
-        told.append(event("contentBlockStop", place))
-    told.append(event("messageStop", {"stopReason": STOP_REASON[line.reason]}))
-    return [*told, event("metadata", {"usage": _usage(line), "metrics": {"latencyMs": 1}})]
+            events.append(event("contentBlockStart", {"start": {"toolUse": start}, **place}))
+        events += [event("contentBlockDelta", {"delta": step, **place}) for step in _steps(block)]
+        events.append(event("contentBlockStop", place))
+    events.append(event("messageStop", {"stopReason": STOP_REASON[line.reason]}))
+    return [*events, event("metadata", {"usage": _usage(line), "metrics": {"latencyMs": 1}})]
 
 
 def failure(line: ScriptedError) -> dict[str, Any]:
@@ -71,8 +71,8 @@ def _steps(block: dict[str, Any]) -> list[dict[str, Any]]:
             written = split_pieces(json.dumps(use["input"])) if use["input"] else [""]
             return [{"toolUse": {"input": piece}} for piece in written]
         case {"reasoningContent": {"reasoningText": {"text": text, "signature": sign}}}:
-            told = [{"reasoningContent": {"text": piece}} for piece in split_pieces(text)]
-            return [*told, {"reasoningContent": {"signature": sign}}]
+            events = [{"reasoningContent": {"text": piece}} for piece in split_pieces(text)]
+            return [*events, {"reasoningContent": {"signature": sign}}]
     return [{"reasoningContent": block["reasoningContent"]}]
 
 

@@ -1,6 +1,6 @@
-"""Doors that open on a stub provider, and prompts to send through them.
+"""Models that call a stub provider, and requests for them.
 
-Bedrock's door signs with credentials from the environment: set those of `AWS` first.
+The Bedrock model signs with credentials from the environment: set those of `AWS_ENVIRONMENT` first.
 """
 
 from collections.abc import Callable
@@ -45,15 +45,15 @@ MODEL_CLASSES: dict[tuple[ClientKind, Dialect], type[AnyModel]] = {
 }
 
 
-def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, way: ClientKind = "litellm") -> AnyModel:
+def make_model(dialect: Dialect, provider: StubProvider, name: str = "", *, client: ClientKind = "litellm") -> AnyModel:
     key = None if dialect == "bedrock" else API_KEY
-    return MODEL_CLASSES[way, dialect](
+    return MODEL_CLASSES[client, dialect](
         name or MODEL_NAMES[dialect], api_key=lambda: key, base_url=getattr(provider, dialect)
     )
 
 
 async def close_connections() -> None:
-    """Ends the connections of all doors."""
+    """Closes the connections of all models."""
     await close_litellm()
     await http_client.close_clients()
 

@@ -1,4 +1,4 @@
-"""How each provider writes an answer, a stream and an error."""
+"""Responses, streams and errors in the dialect of each provider."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def answer(dialect: Dialect, line: ScriptedReply, model: str) -> dict[str, Any]:
 def streamed(
     dialect: Dialect, line: ScriptedReply | Deltas | BrokenStream | RepeatedEvents, body: dict[str, Any]
 ) -> list[bytes]:
-    """The events of an answer, each of the first ones followed by a sign of life where the dialect has such."""
+    """The events of a response, each of the first ones followed by a ping where the dialect has one."""
     match line:
         case BrokenStream(whole, after, _, error):
             events = streamed(dialect, whole, body)[:after]

@@ -28,8 +28,8 @@ def answer(line: ScriptedReply, model: str) -> dict[str, Any]:
 def events(line: ScriptedReply | Deltas, model: str, *, usage: bool) -> list[bytes]:
     """Server-sent events. The calls' arguments come in pieces, those of parallel calls by turns."""
     if isinstance(line, Deltas):
-        told = [_chunk(model, {**delta}, delta.get("finish_reason")) for delta in line.deltas]
-        return told + _ending(line.finish, model, ScriptedReply(), usage)
+        events = [_chunk(model, {**delta}, delta.get("finish_reason")) for delta in line.deltas]
+        return events + _ending(line.finish, model, ScriptedReply(), usage)
     parts = [split_pieces(arguments) for _, _, arguments in line.calls]
     steps: list[dict[str, Any]] = [{"role": "assistant", "content": "" if line.text else None}]
     steps += [{"content": piece} for piece in split_pieces(line.text or "")]

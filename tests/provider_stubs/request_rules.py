@@ -1,4 +1,4 @@
-"""What each provider refuses in a request, by its documentation: a stub answers 400 with the first of these.
+"""What each provider rejects in a request, by its documentation: a stub answers 400 with the first of these.
 
     assert openai_faults(body) == []
 

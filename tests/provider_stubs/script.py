@@ -1,4 +1,4 @@
-"""What a stub provider is told to play: the lines of its script."""
+"""The script of a stub provider: the responses that it plays."""
 
 import json
 from dataclasses import dataclass, field

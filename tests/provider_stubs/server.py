@@ -1,4 +1,4 @@
-"""A loopback server that speaks for a model provider: OpenAI chat completions, Anthropic messages, Bedrock Converse.
+"""A loopback server in the place of a model provider: OpenAI chat completions, Anthropic messages, Bedrock Converse.
 
     with Provider(says("Paris."), fails(429, retry_after="7"), hangs()) as provider:
         ...                                # provider.openai and provider.anthropic are base addresses

@@ -1,4 +1,4 @@
-"""`invoke`: an agent's test in a line or two."""
+"""`invoke`: a test of an agent in a line or two."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from agentfn.testing import ScriptedModel, Stage, calls, invoke, pause
 
 @tool(idempotent=True)
 def shout(document: InputFile) -> Output:
-    """Makes it loud."""
+    """Upper-cases a text."""
     return Output("done", files=[File("loud.txt", document.read_bytes().upper())])
 
 
@@ -50,13 +50,13 @@ def test_a_task_that_needs_several_runs_is_played_to_its_end() -> None:
     assert invoke(AGENT, "Hi", model=model, request_seconds=20, reserve_seconds=1).text == "At last."
 
 
-def test_without_a_model_the_agent_s_own_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_model_the_agents_own_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AGENT_MODEL", raising=False)
     agent = Agent(name="fixed", description="Says one thing.", models={"fixed": Fixed})
     assert invoke(agent, "Hi").text == "Always this."
 
 
-def test_a_stage_that_cannot_begin_leaves_nothing_behind() -> None:
+def test_a_stage_that_cannot_start_leaves_nothing_behind() -> None:
     before = dict(os.environ)
     with pytest.raises(ConfigurationError, match="AGENTFN_JWT_ISSUER"), Stage(AGENT, ScriptedModel(), auth="jwt"):
         raise AssertionError("it began")

@@ -1,4 +1,4 @@
-"""What only the door to Bedrock does: where it asks, in whose name, and what Converse wants beside OpenAI's words."""
+"""What only the Bedrock provider does: endpoint, signature, and the format of Converse."""
 
 import asyncio
 import dataclasses
@@ -39,7 +39,7 @@ def model(provider: StubProvider) -> BedrockModel:
 
 @pytest.fixture
 def sent(provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Sent:
-    """Asks a model and gives the body that Bedrock saw."""
+    """Sends a request and returns the body that Bedrock received."""
 
     def sent(prompt: ModelRequest, name: str = MODEL_NAMES["bedrock"]) -> dict[str, Any]:
         provider.play(says("Yes."))
@@ -62,7 +62,7 @@ def sent(provider: StubProvider, loop: asyncio.AbstractEventLoop) -> Sent:
         ),
     ],
 )
-def test_a_model_is_asked_for_by_its_id_in_its_region(
+def test_a_model_is_called_by_its_id_in_its_region(
     name: str, path: str, region: str, provider: StubProvider, sent: Sent
 ) -> None:
     sent(hello_request(), name)
@@ -92,7 +92,7 @@ def test_the_address_and_the_signature_are_those_of_boto3(
     client.close()
 
 
-def test_a_key_of_bedrocks_own_goes_before_the_role(
+def test_a_bedrock_api_key_takes_precedence_over_the_role(
     provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.play(says("Yes."), says("Yes."))
@@ -106,10 +106,10 @@ def test_a_key_of_bedrocks_own_goes_before_the_role(
     assert [r.headers["authorization"] for r in provider.requests] == ["Bearer mine", "Bearer of-the-environment"]
 
 
-def test_credentials_that_change_are_used_at_the_next_question(
+def test_changed_credentials_are_used_for_the_next_request(
     provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session's credentials refresh themselves; each question takes them as they are then."""
+    """The session's credentials refresh themselves; each request reads them."""
     from botocore.credentials import Credentials
 
     keys = iter(["AKIAONE", "AKIATWO"])
@@ -127,7 +127,7 @@ def test_credentials_that_change_are_used_at_the_next_question(
     assert provider.requests[0].headers["x-amz-security-token"] == "token"
 
 
-def test_without_credentials_or_a_region_nothing_is_asked(
+def test_without_credentials_or_a_region_nothing_is_sent(
     provider: StubProvider, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Session:
@@ -147,7 +147,7 @@ def test_without_credentials_or_a_region_nothing_is_asked(
     assert not provider.requests
 
 
-def test_credentials_that_cannot_be_had_now_may_be_had_later(
+def test_credentials_that_fail_to_load_mean_unavailable(
     provider: StubProvider, loop: asyncio.AbstractEventLoop
 ) -> None:
     from botocore.exceptions import CredentialRetrievalError
@@ -163,12 +163,12 @@ def test_credentials_that_cannot_be_had_now_may_be_had_later(
 
 
 def test_tokens_put_into_a_cache_are_part_of_the_prompt_and_have_their_price(
-    provider: StubProvider, model: BedrockModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
+    provider: StubProvider, model: BedrockModel, ask_streaming: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     line = ScriptedReply("Yes.", prompt=2_000, completion=10, cached=500, written=1_000)
     provider.play(line, line)
 
-    plain, streamed = loop.run_until_complete(model.generate(hello_request())), telling(model, hello_request())[1]
+    plain, streamed = loop.run_until_complete(model.generate(hello_request())), ask_streaming(model, hello_request())[1]
 
     assert plain.usage == streamed.usage == Usage(2_000, 10, 500, plain.usage.cost)
     assert plain.usage.cost == pytest.approx(500 * 3.3e-06 + 500 * 3.3e-07 + 1_000 * 4.125e-06 + 10 * 1.65e-05)
@@ -207,17 +207,17 @@ def test_a_schema_that_leaves_an_object_open_is_not_sent(sent: Sent) -> None:
         ("bedrock/amazon.nova-pro-v1:0", "low", None),
     ],
 )
-def test_an_effort_is_told_in_the_words_of_each_family(
+def test_each_family_has_its_own_fields_for_a_reasoning_effort(
     name: str, effort: str, fields: dict[str, Any] | None, sent: Sent
 ) -> None:
     body = sent(hello_request(sampling=Sampling(temperature=0.5, reasoning_effort=effort)), name)
 
-    told = body.get("additionalModelRequestFields")
-    assert told is None if fields is None else _within(fields, told)
+    sent_fields = body.get("additionalModelRequestFields")
+    assert sent_fields is None if fields is None else _within(fields, sent_fields)
     assert ("temperature" in body.get("inferenceConfig", {})) is not ("claude" in name and fields is not None)
 
 
-def test_thoughts_leave_room_for_an_answer_and_no_choice_to_force(sent: Sent) -> None:
+def test_thinking_leaves_tokens_for_the_answer_and_excludes_a_forced_choice(sent: Sent) -> None:
     thinking = Sampling(reasoning_effort="high")
     forced = hello_request(tools=(LOOK_TOOL,), tool_choice="required", sampling=thinking)
 
@@ -258,7 +258,7 @@ def test_a_redacted_thought_that_is_no_text_comes_back_as_it_was(
         ("something_new", "stop"),
     ],
 )
-def test_each_reason_to_stop_is_understood(
+def test_each_stop_reason_is_mapped(
     reason: str, finish: str, provider: StubProvider, model: BedrockModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(RawBody({"output": {"message": {"content": [{"text": "Hm."}]}}, "stopReason": reason}))
@@ -271,24 +271,28 @@ ODD: list[Any] = [[], "no", {"output": []}, {"output": {"message": None}}, {"out
 
 
 @pytest.mark.parametrize("shape", ODD, ids=str)
-def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
-    shape: Any, provider: StubProvider, model: BedrockModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
+def test_a_response_that_cannot_be_read_means_unavailable(
+    shape: Any,
+    provider: StubProvider,
+    model: BedrockModel,
+    ask_streaming: AskStreaming,
+    loop: asyncio.AbstractEventLoop,
 ) -> None:
     provider.play(RawBody(shape), RawBody({"what": "is this, which is no event stream?"}))
 
     with pytest.raises(ModelUnavailable):
         loop.run_until_complete(model.generate(hello_request()))
     with pytest.raises(ModelUnavailable):
-        telling(model, hello_request())
+        ask_streaming(model, hello_request())
     assert not asyncio.all_tasks(loop)
 
 
 def test_events_may_come_in_any_pieces(provider: StubProvider, model: BedrockModel) -> None:
-    told = event("contentBlockDelta", {"delta": {"text": "é"}, "contentBlockIndex": 0})
-    told += event("messageStop", {"stopReason": "end_turn"}) + event("somethingNew", {})
+    data = event("contentBlockDelta", {"delta": {"text": "é"}, "contentBlockIndex": 0})
+    data += event("messageStop", {"stopReason": "end_turn"}) + event("somethingNew", {})
     listener = model.decoder()
 
-    texts = [text for place in range(len(told)) for text in listener.feed(told[place : place + 1])]
+    texts = [text for place in range(len(data)) for text in listener.feed(data[place : place + 1])]
     answer = listener.result()
 
     assert texts == ["é"]

@@ -1,4 +1,4 @@
-"""What only the door to OpenAI's chat completions does: the habits of those who speak like OpenAI, and its options."""
+"""What only the OpenAI provider does: the deviations of servers with its API, and its options."""
 
 import asyncio
 from typing import Any
@@ -79,50 +79,54 @@ ODD: list[Any] = [[], "no", None, {"choices": {}}, {"choices": [None]}, {"choice
 
 
 @pytest.mark.parametrize("shape", ODD, ids=str)
-def test_an_answer_in_no_known_shape_is_trouble_that_may_pass(
-    shape: Any, provider: StubProvider, model: OpenAIModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
+def test_a_response_that_cannot_be_read_means_unavailable(
+    shape: Any, provider: StubProvider, model: OpenAIModel, ask_streaming: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(RawBody(shape), RawBody(shape))
 
     with pytest.raises(ModelUnavailable):
         loop.run_until_complete(model.generate(hello_request()))
     with pytest.raises(ModelUnavailable):
-        telling(model, hello_request())
+        ask_streaming(model, hello_request())
     assert not asyncio.all_tasks(loop)
 
 
 @pytest.mark.parametrize("delta", [{"tool_calls": ["x"]}, {"content": [1]}, {"tool_calls": {"a": 1}}], ids=str)
-def test_a_piece_of_a_stream_in_no_known_shape_is_trouble_that_may_pass(
-    delta: Any, provider: StubProvider, model: OpenAIModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
+def test_a_piece_of_a_stream_that_cannot_be_read_means_unavailable(
+    delta: Any, provider: StubProvider, model: OpenAIModel, ask_streaming: AskStreaming, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(Deltas(({"content": "In "}, delta)))
 
     with pytest.raises(ModelUnavailable):
-        telling(model, hello_request())
+        ask_streaming(model, hello_request())
     assert not asyncio.all_tasks(loop)
 
 
 def test_a_connection_that_stays_open_after_the_answer_does_not_hold_it_up(
-    provider: StubProvider, model: OpenAIModel, telling: AskStreaming
+    provider: StubProvider, model: OpenAIModel, ask_streaming: AskStreaming
 ) -> None:
     whole = says("In France.")
     provider.play(BrokenStream(whole, 100, "hang"), says("next"))
 
-    assert telling(model, hello_request(timeout=5.0))[1].text == "In France."
-    assert telling(model, hello_request(timeout=5.0))[1].text == "next"
+    assert ask_streaming(model, hello_request(timeout=5.0))[1].text == "In France."
+    assert ask_streaming(model, hello_request(timeout=5.0))[1].text == "next"
 
 
 def test_a_stream_without_a_finish_reason_is_whole_where_it_says_that_it_is_done(
-    provider: StubProvider, model: OpenAIModel, telling: AskStreaming
+    provider: StubProvider, model: OpenAIModel, ask_streaming: AskStreaming
 ) -> None:
     provider.play(Deltas(({"content": "In France."},), finish=None))
 
-    assert telling(model, hello_request())[1].finish_reason == "stop"
+    assert ask_streaming(model, hello_request())[1].finish_reason == "stop"
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_options_that_a_model_lacks_are_left_out_from_then_on(
-    streamed: bool, provider: StubProvider, model: OpenAIModel, telling: AskStreaming, loop: asyncio.AbstractEventLoop
+def test_unsupported_options_are_left_out_from_then_on(
+    streamed: bool,
+    provider: StubProvider,
+    model: OpenAIModel,
+    ask_streaming: AskStreaming,
+    loop: asyncio.AbstractEventLoop,
 ) -> None:
     provider.play(
         fails(400, "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."),
@@ -132,7 +136,7 @@ def test_options_that_a_model_lacks_are_left_out_from_then_on(
     )
 
     for _ in range(2):
-        _ = telling(model, COOL) if streamed else loop.run_until_complete(model.generate(COOL))
+        _ = ask_streaming(model, COOL) if streamed else loop.run_until_complete(model.generate(COOL))
 
     options = [request.body for request in provider.requests]
     assert [body.get("max_tokens") for body in options] == [50, None, None, None]
@@ -140,7 +144,7 @@ def test_options_that_a_model_lacks_are_left_out_from_then_on(
     assert ["temperature" in body for body in options] == [True, True, False, False]
 
 
-def test_a_value_that_a_model_refuses_is_no_option_that_it_lacks(
+def test_a_rejected_value_does_not_make_the_option_unsupported(
     provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(fails(400, "temperature must be at most 2"))
@@ -154,18 +158,18 @@ def test_a_value_that_a_model_refuses_is_no_option_that_it_lacks(
 def test_ids_that_hold_another_providers_signature_are_made_shorter(
     provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
-    """litellm keeps Gemini's signatures in them, and a task may go on with another model."""
+    """litellm keeps Gemini's signatures in them, and a task may continue with another model."""
     provider.play(says("Yes."))
 
     loop.run_until_complete(model.generate(request_with_calls(ToolCall("c1__thought__" + "x" * 500, "look", "{}"))))
 
-    asked, answered = provider.requests[0].body["messages"][2:]
-    assert len(asked["tool_calls"][0]["id"]) <= 40
-    assert asked["tool_calls"][0]["id"] == answered["tool_call_id"]
-    assert set(answered) == {"role", "tool_call_id", "content"}
+    assistant, result = provider.requests[0].body["messages"][2:]
+    assert len(assistant["tool_calls"][0]["id"]) <= 40
+    assert assistant["tool_calls"][0]["id"] == result["tool_call_id"]
+    assert set(result) == {"role", "tool_call_id", "content"}
 
 
-def test_an_error_in_a_stream_that_is_only_a_text_is_trouble_that_may_pass(
+def test_an_error_in_a_stream_that_is_only_a_text_means_unavailable(
     provider: StubProvider, model: OpenAIModel, loop: asyncio.AbstractEventLoop
 ) -> None:
     provider.play(RawBody({"error": "overloaded"}))
@@ -174,7 +178,7 @@ def test_an_error_in_a_stream_that_is_only_a_text_is_trouble_that_may_pass(
         loop.run_until_complete(model.generate(hello_request()))
 
 
-def test_another_loop_in_the_same_process_gets_connections_of_its_own(provider: StubProvider) -> None:
+def test_each_event_loop_has_its_own_connections(provider: StubProvider) -> None:
     model = OpenAIModel("mine", api_key=lambda: API_KEY, base_url=provider.openai)
     provider.play(says("one"), says("two"))
     from agentfn.models.providers import http_client
