@@ -1,7 +1,7 @@
 """What every story needs: an agent with a few tools, and a stage to play it on.
 
 Hypothesis tries the same examples in every run, and no example has a time limit: the code alone decides whether a run
-passes. `FUZZ_EXAMPLES=20000 pytest --timeout 0 tests/hostile` tries that many new ones for each test that does not say
+passes. `FUZZ_EXAMPLES=20000 pytest --timeout 0 tests/security` tries that many new ones for each test that does not say
 how many it takes. What it finds is kept in .hypothesis/, is tried first in the next such run, and is printed with the
 line that tries it again. A fault that was found becomes an `@example` of its test.
 """

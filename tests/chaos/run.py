@@ -98,7 +98,7 @@ def _scan_items(client: Any, table: str) -> Iterator[dict[str, Any]]:
 @contextmanager
 def _aws_server(folder: Path) -> Iterator[AwsResources]:
     """Its process, and an environment in which boto3 finds it and nothing else."""
-    command = [sys.executable, "-m", "chaos.aws", str(event_log_path(folder))]
+    command = [sys.executable, "-m", "chaos.aws_server", str(event_log_path(folder))]
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     own = {name: text for name, text in os.environ.items() if not name.startswith(("AWS_", "AGENT"))}
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": {**own, "PYTHONPATH": path}}

@@ -22,7 +22,7 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of `file` that takes a mechanism out: `old`, found once, becomes `new`. `test` selects the tests that must fail."""
+    """A change that removes a mechanism: `old`, once in `file`, becomes `new`. `test` selects tests that must fail."""
 
     mechanism: str
     file: str

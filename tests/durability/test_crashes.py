@@ -1,6 +1,6 @@
 """A process that dies, at whatever instruction: the task ends all the same, and nothing is done twice.
 
-More of it, with stages of their own, in `tests/durable`.
+More of it, with stages of their own, in the other modules of this folder.
 """
 
 import asyncio

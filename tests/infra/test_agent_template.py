@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.a2a.app import PUBLIC_PATHS
+from agentfn.a2a.authentication_middleware import PUBLIC_PATHS
 from agentfn.settings import Settings
 from infra.templates import ROOT, load, resources, statements
 

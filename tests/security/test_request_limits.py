@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from agentfn import Agent, Settings
-from agentfn.a2a import app, inbound_message, referenced_tasks
+from agentfn.a2a import authentication_middleware, inbound_message, referenced_tasks
 from agentfn.a2a.files import file_endpoints
 from agentfn.a2a.push import push_configs
 from agentfn.bootstrap import aws_client
@@ -198,7 +198,9 @@ LIMITS: dict[str, Limit] = {
         file_endpoints.MAX_MEDIA_TYPE_CHARS, lambda c, n: c.upload(mediaType="a/" + "x" * (n - 2)), "mediaType"
     ),
     "characters of all headers": Limit(
-        app.MAX_HEADER_CHARS, lambda c, n: c.ask("GET", "/tasks", A2A_Extensions=padded(n)), "headers"
+        authentication_middleware.MAX_HEADER_CHARS,
+        lambda c, n: c.ask("GET", "/tasks", A2A_Extensions=padded(n)),
+        "headers",
     ),
 }
 
