@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentfn.a2a.card.signing_keys import SigningKeys
 from agentfn.agent import Agent
@@ -16,9 +16,8 @@ from agentfn.loop import LoopLimits
 from agentfn.loop.loop_limits import LIFECYCLE_TOOL_NAMES, RetryPolicy
 from agentfn.models.lazy_model import LazyModel
 from agentfn.models.registry import create_lazy_model
-from agentfn.runs.executor_engine import ExecutorEngine
+from agentfn.runs.engine import Engine
 from agentfn.runs.loop_engine import LoopEngine
-from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
 from agentfn.runs.work_queue import DeadLetterQueue, WorkQueue
 from agentfn.settings import Settings
@@ -41,36 +40,42 @@ MISSING_MODEL_TEXT = (
 )
 
 
-def create_runner(agent: Agent, settings: Settings, executor: ExecutorEngine | None = None) -> Runner:
-    """Raises ConfigurationError where no model is named, or a tool has the name of a lifecycle tool."""
-    if LIFECYCLE_TOOL_NAMES & {tool.name for tool in agent.registry}:
-        from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
+class Storage(NamedTuple):
+    """The AWS resources of one agent."""
 
-        ToolRegistry([*LIFECYCLE_TOOLS, *agent.registry])  # which says what is wrong
+    task_store: TaskStore
+    bucket: Bucket
+    queue: WorkQueue
+
+
+def create_storage(agent: Agent, settings: Settings) -> Storage:
     bucket = Bucket(_s3_client, settings.storage.bucket, settings.storage.link_seconds)
     table = Table(lambda: aws_client("dynamodb"), settings.storage.table)
     queue = WorkQueue(lambda: aws_client("sqs"), settings.queue.url)
     days = settings.storage.task_days
     tasks = TaskStore(table, PayloadCodec(bucket), agent.name, days, enqueue_push=queue.enqueue_push)
-    limits, limiter = loop_limits(settings), ConcurrencyLimiter(settings.tools.max_per_process)
-    engine = executor or create_loop_engine(agent, settings, limits, limiter)
-    return Runner(agent, settings, tasks, bucket, queue, engine, limits, limiter)
+    return Storage(tasks, bucket, queue)
 
 
-def create_loop_engine(agent: Agent, settings: Settings, limits: LoopLimits, limiter: ConcurrencyLimiter) -> LoopEngine:
+def create_loop_engine(agent: Agent, settings: Settings, limiter: ConcurrencyLimiter) -> LoopEngine:
+    """Raises ConfigurationError if no model is named, or a tool has the name of a lifecycle tool."""
+    if LIFECYCLE_TOOL_NAMES & {tool.name for tool in agent.registry}:
+        from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
+
+        ToolRegistry([*LIFECYCLE_TOOLS, *agent.registry])  # raises the error
     return LoopEngine(
         agent=agent,
         settings=settings,
         get_model=create_model(agent, settings),
-        limits=limits,
+        limits=loop_limits(settings),
         limiter=limiter,
         get_router_model=create_router_model(agent, settings),
     )
 
 
-def create_sweep(runner: Runner) -> Sweep:
-    url = runner.settings.queue.dead_letters_url
-    return Sweep(runner.tasks, runner.queue, DeadLetterQueue(lambda: aws_client("sqs"), url) if url else None)
+def create_sweep(storage: Storage, settings: Settings) -> Sweep:
+    url = settings.queue.dead_letters_url
+    return Sweep(storage.task_store, storage.queue, DeadLetterQueue(lambda: aws_client("sqs"), url) if url else None)
 
 
 def create_model(agent: Agent, settings: Settings) -> LazyModel:
@@ -145,16 +150,16 @@ def create_signing_keys(settings: Settings) -> SigningKeys | None:
     return None
 
 
-def create_mcp_server(runner: Runner) -> "McpServer | None":
-    """The MCP server, where it is switched on. Raises ConfigurationError where its packages are missing."""
-    if not runner.settings.http.mcp:
+def create_mcp_server(agent: Agent, settings: Settings, bucket: Bucket, engine: Engine) -> "McpServer | None":
+    """The MCP server, if it is enabled. Raises ConfigurationError if its packages are missing."""
+    if not settings.http.mcp:
         return None
-    if not isinstance(runner.engine, LoopEngine):
-        logger.warning("AGENTFN_MCP is on, but agent %s has an executor, which has no use for tools", runner.agent.name)
+    if not isinstance(engine, LoopEngine):
+        logger.warning("AGENTFN_MCP is ignored: agent %s has an executor, which does not use tools", agent.name)
         return None
     from agentfn.mcp import McpServer
 
-    return McpServer(runner)
+    return McpServer(agent, settings, bucket, engine.limits.tools, engine.limiter)
 
 
 def loop_limits(settings: Settings) -> LoopLimits:

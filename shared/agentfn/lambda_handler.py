@@ -18,8 +18,16 @@ from agentfn.a2a import (
     create_app,
     file_routes,
 )
+from agentfn.a2a.task_streams import TaskStreams
 from agentfn.agent import Agent
-from agentfn.bootstrap import create_authenticator, create_mcp_server, create_runner, create_signing_keys, create_sweep
+from agentfn.bootstrap import (
+    create_authenticator,
+    create_loop_engine,
+    create_mcp_server,
+    create_signing_keys,
+    create_storage,
+    create_sweep,
+)
 from agentfn.deadline import Deadline, LambdaContext
 from agentfn.errors import AwsError, StoredDataError
 from agentfn.event_sources.api_gateway import (
@@ -31,11 +39,14 @@ from agentfn.event_sources.api_gateway import (
     normalize_event,
 )
 from agentfn.fetch import Fetcher
+from agentfn.runs.engine import Engine
 from agentfn.runs.executor_engine import ExecutorEngine
+from agentfn.runs.runner import Runner
 from agentfn.runs.work_queue import Continuation, PushJob, parse_message
 from agentfn.settings import Settings
 from agentfn.store.push_store import PushStore
 from agentfn.telemetry import logger
+from agentfn.tools.execution import ConcurrencyLimiter
 from agentfn.warm_up import prepare_environment
 
 if TYPE_CHECKING:
@@ -58,7 +69,7 @@ def serve(
     """
     executing = ExecutorEngine(executor, repeatable) if executor is not None else None
     doors = LambdaHandler(agent, settings or Settings.load(os.environ), executing)
-    prepare_environment(doors._runner.engine)
+    prepare_environment(doors.engine)
     return doors
 
 
@@ -72,15 +83,23 @@ class LambdaHandler:
         logger.append_keys(agent=agent.name)
         self._arguments = agent, settings, executor
         self._settings = settings
-        self._runner = create_runner(agent, settings, executor)
-        self._sweep = create_sweep(self._runner)
-        pushes, poster = PushStore(self._runner.tasks), Fetcher.from_settings(settings)
+        storage = create_storage(agent, settings)
+        task_store, bucket, queue = storage
+        self.engine: Engine = executor or create_loop_engine(
+            agent, settings, ConcurrencyLimiter(settings.tools.max_per_process)
+        )
+        self._runner = Runner(task_store, bucket, queue, self.engine, settings)
+        self._sweep = create_sweep(storage, settings)
+        pushes, poster = PushStore(task_store), Fetcher.from_settings(settings)
         door, ring = create_authenticator(agent, settings), create_signing_keys(settings)
         cards = CardEndpoint(agent, door.scheme, settings, ring)
         notary = WebhookSigner(ring) if ring and settings.push.signed else None
-        self._delivering = WebhookDelivery(self._runner, pushes, poster, notary)
-        pushing = PushConfigService(self._runner, pushes, poster) if settings.push.enabled else None
-        self._requests = requests = AgentRequestHandler(self._runner, cards, pushing)
+        self._delivering = WebhookDelivery(agent.name, task_store, queue, bucket, pushes, poster, notary)
+        pushing = PushConfigService(task_store, queue, pushes, poster) if settings.push.enabled else None
+        streams = TaskStreams(task_store, bucket, may_reply_with_message=self.engine.may_reply_with_message)
+        self._requests = requests = AgentRequestHandler(
+            agent, settings, self._runner, task_store, bucket, streams, cards, pushing
+        )
         self._app = create_app(
             agent,
             requests,
@@ -88,8 +107,8 @@ class LambdaHandler:
             settings,
             cards,
             functools.partial(base_url, public_url=settings.http.public_url, base_path=settings.http.base_path),
-            create_mcp_server(self._runner),
-            file_routes(self._runner),
+            create_mcp_server(agent, settings, bucket, self.engine),
+            file_routes(task_store, bucket, agent.name, settings.message.max_upload_bytes),
         )
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)

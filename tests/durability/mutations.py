@@ -45,7 +45,7 @@ MUTATIONS = (
     Mutation(
         "lease check",
         "runs/runner.py",
-        "if record.is_leased_at(self.tasks.clock()):",
+        "if record.is_leased_at(self.task_store.clock()):",
         "if False:",
         "tests/event_sources/test_sqs.py",
         "test_a_message_that_meets_a_lease_waits_until_it_ends",
@@ -69,7 +69,7 @@ MUTATIONS = (
     Mutation(
         "insurance message",
         "a2a/send_message.py",
-        "await self._runner.queue.send(message,",
+        "await self._runner.enqueue_run(message,",
         "(message,",
         DYING,
         "test_a_blocking_send_that_dies_once_its_task_is_there_is_taken_up_again and queue",

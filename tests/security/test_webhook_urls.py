@@ -17,7 +17,7 @@ NOBODY: Any = None
 
 
 def checked(url: str, *hosts: str) -> None:
-    pushing = PushConfigService(NOBODY, NOBODY, Fetcher(hosts=hosts, resolver=resolver_for(HOST_ADDRESSES)))
+    pushing = PushConfigService(NOBODY, NOBODY, NOBODY, Fetcher(hosts=hosts, resolver=resolver_for(HOST_ADDRESSES)))
     asyncio.run(pushing.validate(TaskPushNotificationConfig(url=url), "task"))
 
 
@@ -43,5 +43,5 @@ def test_a_name_that_never_resolves_is_taken_soon_enough() -> None:
         await asyncio.Event().wait()
         return []
 
-    pushing = PushConfigService(NOBODY, NOBODY, Fetcher(resolver=silent), lookup_seconds=0.01)
+    pushing = PushConfigService(NOBODY, NOBODY, NOBODY, Fetcher(resolver=silent), lookup_seconds=0.01)
     asyncio.run(pushing.validate(TaskPushNotificationConfig(url="http://slow.test/"), "task"))

@@ -7,24 +7,28 @@ from a2a.utils.errors import InvalidParamsError
 
 from agentfn.a2a.inbound_message import MAX_ID_CHARS
 from agentfn.runs.context_memory import RelatedTasks, find_related_tasks
-from agentfn.runs.runner import Runner
+from agentfn.runs.engine import Engine
+from agentfn.settings import Settings
+from agentfn.store import TaskStore
 
 MAX_REFERENCE_COUNT = 10
 REFERENCE_NOT_FOUND = "reference_task_ids: there is no such task: {id}"
 
 
-async def load_related_tasks(runner: Runner, owner: str, message: Message) -> RelatedTasks:
+async def load_related_tasks(
+    task_store: TaskStore, owner: str, message: Message, engine: Engine, settings: Settings
+) -> RelatedTasks:
     """The tasks that it refers to, and where it begins a new one, those of its conversation. An executor gets none.
 
     Raises InvalidParamsError for a reference that leads to nothing, or to another caller's task: both read the same.
     """
     _check_reference_ids(message.reference_task_ids)
-    if not runner.engine.reads_transcript:
+    if not engine.reads_transcript:
         return RelatedTasks()
-    context_id = message.context_id if runner.settings.run.memory_chars and not message.task_id else ""
+    context_id = message.context_id if settings.run.memory_chars and not message.task_id else ""
     own = {message.task_id} if message.task_id else set()
     referred = [task_id for task_id in message.reference_task_ids if task_id not in own]
-    earlier = await find_related_tasks(runner.tasks, owner, context_id, referred)
+    earlier = await find_related_tasks(task_store, owner, context_id, referred)
     found = {head.task.id for head in earlier.referenced}
     for task_id in referred:
         if task_id not in found:

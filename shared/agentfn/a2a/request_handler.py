@@ -5,6 +5,7 @@ The sdk's own handler is not used: it runs agents in the background of the proce
 
 import contextlib
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from typing import Any
 
 from a2a.server.context import ServerCallContext
@@ -48,26 +49,29 @@ from agentfn.a2a.push.push_configs import PushConfigService
 from agentfn.a2a.send_message import SendMessage
 from agentfn.a2a.task_streams import STREAMING_UNSUPPORTED, TaskStreams
 from agentfn.a2a.wire.v0_3 import set_empty_history
+from agentfn.agent import Agent
 from agentfn.call_context import CallContext
 from agentfn.errors import ConflictError
-from agentfn.files import UploadStore
+from agentfn.files import Bucket, UploadStore
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import with_status
-from agentfn.store import TaskLister, TaskRecord
+from agentfn.settings import Settings
+from agentfn.store import TaskLister, TaskRecord, TaskStore
 from agentfn.store.task_events import status_event
 
 
+@dataclass(frozen=True)
 class AgentRequestHandler(RequestHandler):
     """Handles the protocol's methods. `push_configs` is None if the agent sends no push notifications."""
 
-    def __init__(
-        self, runner: Runner, card_endpoint: CardEndpoint, push_configs: PushConfigService | None = None
-    ) -> None:
-        self._runner = runner
-        self._card_endpoint = card_endpoint
-        self._tasks = runner.tasks
-        self._push_configs = push_configs
-        self.task_streams = TaskStreams(runner)
+    agent: Agent
+    settings: Settings
+    runner: Runner
+    task_store: TaskStore
+    bucket: Bucket
+    task_streams: TaskStreams
+    card_endpoint: CardEndpoint
+    push_configs: PushConfigService | None = None
 
     @validate_request_params
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
@@ -85,8 +89,8 @@ class AgentRequestHandler(RequestHandler):
             set_empty_history(params, call)
             record = await self._read_task(call, params.id)
             task = self._to_response(record.task, call, params)
-            if record.pushes and self._push_configs is not None:
-                task.metadata.update({"agentfn": await self._push_configs.delivery_metadata(record)})
+            if record.pushes and self.push_configs is not None:
+                task.metadata.update({"agentfn": await self.push_configs.delivery_metadata(record)})
             return task
 
     @validate_request_params
@@ -107,7 +111,7 @@ class AgentRequestHandler(RequestHandler):
                     response.ClearField("artifacts")
                 return response
 
-            return await TaskLister(self._tasks).list_page(params, call.caller.id, to_response)
+            return await TaskLister(self.task_store).list_page(params, call.caller.id, to_response)
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
@@ -121,7 +125,7 @@ class AgentRequestHandler(RequestHandler):
                     raise TaskNotCancelableError(f"Task cannot be canceled - current state: {state}")
                 task = with_status(record.task, TaskState.TASK_STATE_CANCELED, "Canceled at the caller's request.")
                 try:
-                    saved = await self._tasks.save(record, task=task, events=[status_event(task)], held=False)
+                    saved = await self.task_store.save(record, task=task, events=[status_event(task)], held=False)
                 except ConflictError:
                     continue
                 return self._to_response(saved.task, call)
@@ -195,24 +199,24 @@ class AgentRequestHandler(RequestHandler):
         """Returns the extended card. For protocol 0.3 it is unsigned: the signature covers the 1.0 layout."""
         call = CallContext.from_sdk(context)
         async with hide_internal_errors(call):
-            if not self._card_endpoint.has_extended:
+            if not self.card_endpoint.has_extended:
                 error = ExtendedAgentCardNotConfiguredError if call.is_v0_3 else UnsupportedOperationError
                 raise error("this agent has no extended card: its public one says all")
-            return await self._card_endpoint.extended_card(call.base_url, signed=not call.is_v0_3)
+            return await self.card_endpoint.extended_card(call.base_url, signed=not call.is_v0_3)
 
     async def _accept_message(
         self, params: SendMessageRequest, call: CallContext, streams: TaskStreams | None = None
     ) -> TaskRecord:
         validate_history_length(params.configuration)
         set_empty_history(params.configuration, call)
-        agent, settings = self._runner.agent, self._runner.settings
+        agent, settings = self.agent, self.settings
         check_accepted_types(params.configuration.accepted_output_modes, agent.output_modes)
         wait = streams is not None or not params.configuration.return_immediately
-        sender = SendMessage(self._runner, call, wait=wait, task_streams=streams)
+        sender = SendMessage(self.runner, self.task_store, settings, call, wait=wait, task_streams=streams)
         message = parse_message(params.message, agent, settings, call.idempotency_key)
         if message.has_remote_files and (record := await sender.find_duplicate(message)):
             return record
-        uploads = UploadStore(self._runner.bucket, agent.name, call.caller.id)
+        uploads = UploadStore(self.bucket, agent.name, call.caller.id)
         message = await message.load_files(agent, settings, uploads)
         push = None
         if params.configuration.HasField("task_push_notification_config"):
@@ -230,19 +234,19 @@ class AgentRequestHandler(RequestHandler):
                 yield apply_history_length(event, config) if isinstance(event, Task) else event
 
     def _require_push(self) -> PushConfigService:
-        if self._push_configs is None:
+        if self.push_configs is None:
             raise PushNotificationNotSupportedError
-        return self._push_configs
+        return self.push_configs
 
     def _require_streaming(self) -> None:
-        if not self._runner.settings.http.streaming:
+        if not self.settings.http.streaming:
             raise UnsupportedOperationError(STREAMING_UNSUPPORTED)
 
     async def _read_task(self, call: CallContext, task_id: str) -> TaskRecord:
-        record = await self._tasks.read(call.caller.id, task_id)
+        record = await self.task_store.read(call.caller.id, task_id)
         if record is None:
             raise TaskNotFoundError
         return record
 
     def _to_response(self, task: Task, call: CallContext, config: Any = None) -> Task:
-        return apply_history_length(presign_task(task, self._runner.bucket, call.base_url), config)
+        return apply_history_length(presign_task(task, self.bucket, call.base_url), config)

@@ -14,12 +14,13 @@ from agentfn.a2a.referenced_tasks import load_related_tasks
 from agentfn.a2a.task_streams import TaskStreams
 from agentfn.call_context import CallContext
 from agentfn.errors import AwsError, ConflictError, StoredDataError
-from agentfn.files import TaskWorkspace
 from agentfn.models import Turn
+from agentfn.runs.context_memory import RelatedTasks
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import loop_awaiting_input, with_status
 from agentfn.runs.work_queue import Continuation
-from agentfn.store import MessageRecord, TaskRecord
+from agentfn.settings import Settings
+from agentfn.store import MessageRecord, TaskRecord, TaskStore
 from agentfn.store.push_store import PushSubscription, subscription_item, with_ids
 from agentfn.store.task_events import status_event
 
@@ -39,6 +40,8 @@ class SendMessage:
     def __init__(
         self,
         runner: Runner,
+        task_store: TaskStore,
+        settings: Settings,
         call: CallContext,
         *,
         wait: bool,
@@ -46,7 +49,8 @@ class SendMessage:
     ) -> None:
         self._task_streams = task_streams
         self._runner = runner
-        self._tasks = runner.tasks
+        self._task_store = task_store
+        self._settings = settings
         self._owner = call.caller.id
         self._wait = wait
         self._runs_here = wait and runner.engine.can_suspend  # a request has no time for a run that cannot be suspended
@@ -57,11 +61,11 @@ class SendMessage:
 
         Insurance first, then the task: a message for a task that never came to be is a no-op.
         """
-        earlier = await load_related_tasks(self._runner, self._owner, incoming.message)
+        earlier = await self._load_related_tasks(incoming)
         task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
-        head = TaskRecord(self._tasks.agent, self._owner, task, skill=incoming.skill)
+        head = TaskRecord(self._task_store.agent, self._owner, task, skill=incoming.skill)
         head = dataclasses.replace(head, **await self._store_message(incoming, head))
-        memory = earlier.to_memory(head.files, self._runner.settings)
+        memory = earlier.to_memory(head.files, self._settings)
         turns = [*memory.turns, Turn("user", incoming.user_prompt(head.files))]
         head = dataclasses.replace(head, files=(*head.files, *memory.files))
         lease = self._lease_seconds()
@@ -70,14 +74,14 @@ class SendMessage:
         records = incoming.message_records(task.id)
         try:
             subscribed = functools.partial(_subscription_items, push) if push else None
-            head = await self._tasks.create(head, records, turns, subscribed)
+            head = await self._task_store.create(head, records, turns, subscribed)
         except ConflictError:
             return await self._find_original(records)
         return await self._start_run(head, turns)
 
     async def follow_up(self, incoming: InboundMessage) -> TaskRecord:
         """The answer to a task that waits: it goes on with the same transcript."""
-        loaded = await self._tasks.read_with_turns(self._owner, incoming.message.task_id)
+        loaded = await self._task_store.read_with_turns(self._owner, incoming.message.task_id)
         if loaded is None:
             raise TaskNotFoundError
         head, turns = loaded
@@ -91,13 +95,13 @@ class SendMessage:
             turns_of_loop,
         )
 
-        earlier = await load_related_tasks(self._runner, self._owner, incoming.message)
+        earlier = await self._load_related_tasks(incoming)
         received = await self._store_message(incoming, head)
         said = incoming.user_prompt(received["files"][len(head.files) :])
         loop = loop_awaiting_input(head.task)
         new = [Turn("user", said, loop_name=loop)]
         if not pending_calls(order_turns(turns_of_loop(turns, loop))):  # the verdict on a call stands right after it
-            memory = earlier.to_memory(received["files"], self._runner.settings)
+            memory = earlier.to_memory(received["files"], self._settings)
             received["files"] += memory.files
             new = [*(dataclasses.replace(turn, loop_name=loop) for turn in memory.turns), *new]
         lease = self._lease_seconds()
@@ -105,7 +109,7 @@ class SendMessage:
         changes = {**received, **self._lease_fields(head, lease)}
         events = [status_event(received["task"])]
         try:
-            head = await self._tasks.save(head, turns=new, events=events, messages=records, **changes)
+            head = await self._task_store.save(head, turns=new, events=events, messages=records, **changes)
         except ConflictError:
             return await self._find_original(records)
         return await self._start_run(head, [*turns, *new])
@@ -115,19 +119,23 @@ class SendMessage:
         records = incoming.message_records("")
         return await self._find_original(records) if await self._find_message_record(records) else None
 
+    async def _load_related_tasks(self, incoming: InboundMessage) -> RelatedTasks:
+        engine = self._runner.engine
+        return await load_related_tasks(self._task_store, self._owner, incoming.message, engine, self._settings)
+
     def _lease_seconds(self) -> float:
         """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""
         return self._runner.lease(self._deadline).duration() if self._runs_here else 0.0
 
     async def _enqueue_safety_continuation(self, coming: TaskRecord, lease: float) -> None:
         """A continuation for a head that is about to be written: for now, or for when its lease will have ended."""
-        message = Continuation(self._owner, coming.task.id, coming.version, self._tasks.clock())
-        await self._runner.queue.send(message, lease + SAFETY_MARGIN_SECONDS if lease else 0.0)
+        message = Continuation(self._owner, coming.task.id, coming.version, self._task_store.clock())
+        await self._runner.enqueue_run(message, lease + SAFETY_MARGIN_SECONDS if lease else 0.0)
 
     def _lease_fields(self, head: TaskRecord, lease: float) -> dict[str, Any]:
         """The head's fields for a run that begins with such a lease, or for none."""
         begins = lease > 0
-        return {"held": begins, "lease_end": self._tasks.clock() + lease, "run": head.run + begins}
+        return {"held": begins, "lease_end": self._task_store.clock() + lease, "run": head.run + begins}
 
     async def _start_run(self, head: TaskRecord, turns: list[Turn]) -> TaskRecord:
         """The task is accepted: whatever happens to a run that begins here, its insurance brings another."""
@@ -150,7 +158,7 @@ class SendMessage:
         pause = MIN_POLL_SECONDS
         while self._wait and head.is_open and self._deadline.remaining() > pause:
             await asyncio.sleep(pause)
-            head = await self._tasks.read(self._owner, head.task.id) or head
+            head = await self._task_store.read(self._owner, head.task.id) or head
             pause = min(MAX_POLL_SECONDS, pause * 1.5)
         return head
 
@@ -171,7 +179,7 @@ class SendMessage:
     def _store_files(self, incoming: InboundMessage, head: TaskRecord) -> Any:
         if not incoming.files:
             return head.files
-        with TaskWorkspace(self._runner.bucket, head.object_prefix, head.files) as files:
+        with self._runner.open_workspace(head) as files:
             for file in incoming.files:
                 files.attach(file)
             return files.records
@@ -183,7 +191,7 @@ class SendMessage:
             raise UnsupportedOperationError(TASK_BUSY.format(id=records[0].task_id))
         if known.digest != records[0].digest:
             raise InvalidParamsError(MESSAGE_ID_REUSED)
-        head = await self._tasks.read(self._owner, known.task_id)
+        head = await self._task_store.read(self._owner, known.task_id)
         if head is None:
             raise TaskNotFoundError
         return head if self._task_streams is not None else await self._wait_for_task(head)
@@ -191,7 +199,7 @@ class SendMessage:
     async def _find_message_record(self, records: list[MessageRecord]) -> MessageRecord | None:
         """What is on record under one of the names."""
         for record in records:
-            if known := await self._tasks.find_message(self._owner, record.message_id):
+            if known := await self._task_store.find_message(self._owner, record.message_id):
                 return known
         return None
 

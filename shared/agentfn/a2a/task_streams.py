@@ -9,8 +9,8 @@ from a2a.types import Message, StreamResponse
 
 from agentfn.a2a.outbound_task import message_reply, presign_event, presign_task
 from agentfn.call_context import CallContext
-from agentfn.runs.runner import Runner
-from agentfn.store import TaskRecord
+from agentfn.files import Bucket
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.store.task_events import event_payload
 from agentfn.store.task_record import TERMINAL_STATES, WAITING_STATES
 
@@ -22,10 +22,10 @@ MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 2.0  # seconds between two looks at t
 class TaskStreams:
     """Streams of one agent. `working` are the runs that requests began here and that outlive their listeners."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._tasks = runner.tasks
-        self._bucket = runner.bucket
-        self._may_reply_with_message = runner.engine.may_reply_with_message
+    def __init__(self, task_store: TaskStore, bucket: Bucket, *, may_reply_with_message: bool) -> None:
+        self._task_store = task_store
+        self._bucket = bucket
+        self._may_reply_with_message = may_reply_with_message
         self._background_runs: set[asyncio.Task[Any]] = set()
 
     async def follow(self, head: TaskRecord, call: CallContext) -> AsyncGenerator[Event]:
@@ -39,14 +39,14 @@ class TaskStreams:
         yield presign_task(head.task, self._bucket, call.base_url)
         seen, over, pause = head.version, not head.is_open, MIN_POLL_SECONDS
         while not over and not call.deadline.passed:
-            for version, events in await self._tasks.read_events(head.owner, head.task.id, after=seen):
+            for version, events in await self._task_store.read_events(head.owner, head.task.id, after=seen):
                 seen = version
                 for event in events:
                     yield presign_event(event, self._bucket, call.base_url)
                     over = over or _is_final(event)
                 pause = MIN_POLL_SECONDS
             if not over:
-                await self._tasks.notifier.wait(head.task.id, call.deadline.limit(pause))
+                await self._task_store.notifier.wait(head.task.id, call.deadline.limit(pause))
                 pause = min(MAX_POLL_SECONDS, pause * 1.5)
 
     async def _wait_for_message_reply(self, head: TaskRecord) -> Message | None:
@@ -57,8 +57,8 @@ class TaskStreams:
         for _ in range(MESSAGE_REPLY_POLLS):
             if now is None or not now.is_open:
                 return message_reply(now.task) if now else None
-            await self._tasks.notifier.wait(head.task.id, MIN_POLL_SECONDS)
-            now = await self._tasks.read(head.owner, head.task.id)
+            await self._task_store.notifier.wait(head.task.id, MIN_POLL_SECONDS)
+            now = await self._task_store.read(head.owner, head.task.id)
         return None
 
     def run_in_background(self, run: Coroutine[Any, Any, Any]) -> None:

@@ -15,12 +15,15 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from agentfn.agent import Agent
 from agentfn.call_context import CallContext
 from agentfn.errors import ConfigurationError
+from agentfn.files import Bucket
 from agentfn.mcp.mcp_tool_calls import NO_SOURCE, McpToolCaller, McpToolOutput
-from agentfn.runs.runner import Runner
+from agentfn.settings import Settings
 from agentfn.telemetry import logger
 from agentfn.tools import Tool
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits
 from agentfn.tools.tool_arguments import ToolCallError
 
 if TYPE_CHECKING:
@@ -45,13 +48,15 @@ class McpServer:
     Tools that need approval are not offered. Raises ConfigurationError where packages are missing.
     """
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(
+        self, agent: Agent, settings: Settings, bucket: Bucket, limits: ToolLimits, limiter: ConcurrencyLimiter
+    ) -> None:
         if missing := [name for name in REQUIRED_PACKAGES if importlib.util.find_spec(name) is None]:
             raise ConfigurationError(PACKAGES_MISSING.format(missing=", ".join(missing)))
-        registry = runner.agent.registry
-        self._agent, self._settings = runner.agent, runner.settings
+        registry = agent.registry
+        self._agent, self._settings = agent, settings
         self._tools = registry.select(tool.name for tool in registry if not tool.requires_approval)
-        self._calls = McpToolCaller(runner)
+        self._calls = McpToolCaller(agent.name, settings, bucket, limits, limiter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = Headers(scope=scope).get("origin", "")

@@ -10,11 +10,11 @@ from uuid import uuid4
 from agentfn.deadline import Deadline
 from agentfn.errors import FileRejected
 from agentfn.fetch import Fetcher, fetch_source
-from agentfn.files import TaskWorkspace
+from agentfn.files import Bucket, TaskWorkspace
 from agentfn.loop.tool_calls.tool_executor import MIN_START_SECONDS
-from agentfn.runs.runner import Runner
+from agentfn.settings import Settings
 from agentfn.tools import Context, File, FileRecord, NestedResult, Output, TaskSuspended, Tool
-from agentfn.tools.execution import call_tool
+from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
 from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 from agentfn.tools.tool_output import find_link
 
@@ -37,9 +37,15 @@ class McpToolOutput:
 class McpToolCaller:
     """Calls of tools by the limits that the loop's calls have, in the same slots."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self._fetcher = Fetcher.from_settings(runner.settings)
+    def __init__(
+        self, agent_name: str, settings: Settings, bucket: Bucket, limits: ToolLimits, limiter: ConcurrencyLimiter
+    ) -> None:
+        self._agent_name = agent_name
+        self._settings = settings
+        self._bucket = bucket
+        self._limits = limits
+        self._limiter = limiter
+        self._fetcher = Fetcher.from_settings(settings)
 
     async def call(
         self, tool: Tool, arguments: dict[str, Any], owner: str, deadline: Deadline
@@ -48,7 +54,7 @@ class McpToolCaller:
         in the owner's folder of the bucket.
         """
         call_id = uuid4().hex
-        with TaskWorkspace(self._runner.bucket, f"{self._runner.agent.name}/{owner}/mcp/{call_id}/") as files:
+        with TaskWorkspace(self._bucket, f"{self._agent_name}/{owner}/mcp/{call_id}/") as files:
             outcome = await self._run_tool(
                 tool, arguments, files, Context(call_id, "mcp", deadline, files, nested_runner=_refuse_nested)
             )
@@ -59,7 +65,7 @@ class McpToolCaller:
     async def _run_tool(
         self, tool: Tool, arguments: dict[str, Any], files: TaskWorkspace, context: Context
     ) -> Output | ToolCallError:
-        limits, deadline = self._runner.limits.tools, context.deadline
+        limits, deadline = self._limits, context.deadline
         sent = {name: arguments[name] for name in tool.file_parameters if name in arguments}
         checked = parse_arguments(_to_json_text(arguments), tool, limits.max_argument_chars + len(_to_json_text(sent)))
         if isinstance(checked, ToolCallError):  # before anything is fetched for it
@@ -71,7 +77,7 @@ class McpToolCaller:
         if deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
             return ToolCallError(f"{tool.name} was not run: its time was over before{USE_TASK_HINT}", "out_of_time")
         try:
-            outcome = await call_tool(tool, _to_json_text(arguments | named), context, limits, self._runner.limiter)
+            outcome = await call_tool(tool, _to_json_text(arguments | named), context, limits, self._limiter)
         except TaskSuspended:
             return ToolCallError(f"{tool.name} needs a task: send the agent a message instead", "needs_task")
         if isinstance(outcome, ToolCallError) and outcome.error_type == "timed_out" and deadline.passed:
@@ -80,7 +86,7 @@ class McpToolCaller:
 
     async def _attach_files(self, sent: dict[str, Any], files: TaskWorkspace, deadline: Deadline) -> dict[str, Any]:
         """The arguments that are files, by their names in the workspace. Raises FileRefused."""
-        seconds = deadline.limit(self._runner.settings.fetch.timeout_seconds)
+        seconds = deadline.limit(self._settings.fetch.timeout_seconds)
         try:
             async with asyncio.timeout(seconds):
                 return {name: await self._attach_value(value, name, files) for name, value in sent.items()}
@@ -102,7 +108,7 @@ class McpToolCaller:
                 return value
 
     async def _attach_source(self, source: str, files: TaskWorkspace) -> str:
-        settings, taken = self._runner.settings, files.records
+        settings, taken = self._settings, files.records
         if not source.lower().startswith(SOURCE_PREFIXES):
             raise FileRejected(NO_SOURCE)
         if len(taken) >= settings.message.max_files:
@@ -113,7 +119,7 @@ class McpToolCaller:
 
     def _build_output(self, output: Output, files: TaskWorkspace, name: str) -> McpToolOutput:
         """Stores what is to be kept. Blocks."""
-        text, limit = output.render(), self._runner.limits.tools.max_output_chars
+        text, limit = output.render(), self._limits.max_output_chars
         for file in output.files:
             files.save_file(file)
         if elsewhere := find_link(text):
@@ -124,7 +130,7 @@ class McpToolCaller:
             missing = f"{len(text) - limit:,} of {len(text):,} characters are missing; {name} has the whole"
             text = f"{text[:limit]}\n… ({missing})"
         produced = [record for record in files.records if record.origin == "produced"]
-        link = self._runner.bucket.presigned_url
+        link = self._bucket.presigned_url
         return McpToolOutput(text, tuple((record, record.url or link(record.key)) for record in produced), not cut)
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentfn.agent import Agent
 from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, AwsError, ConflictError
 from agentfn.files import Bucket, TaskWorkspace
-from agentfn.loop.loop_limits import LoopLimits
 from agentfn.models import Turn
 from agentfn.runs.engine import Engine
 from agentfn.runs.journal import Journal, Lease
@@ -19,7 +17,6 @@ from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, Continuation, QueueMe
 from agentfn.settings import Settings
 from agentfn.store import TaskRecord, TaskStore
 from agentfn.telemetry import logger
-from agentfn.tools.execution import ConcurrencyLimiter
 
 if TYPE_CHECKING:
     from agentfn.loop import LoopResult
@@ -43,14 +40,11 @@ TIMEOUT_TEXT = "The task needs more time than one run of this function has, and 
 class Runner:
     """Runs tasks with an engine. Of each run it saves the end: finished, failed, or suspended until another run."""
 
-    agent: Agent
-    settings: Settings
-    tasks: TaskStore
+    task_store: TaskStore
     bucket: Bucket
     queue: WorkQueue
     engine: Engine
-    limits: LoopLimits
-    limiter: ConcurrencyLimiter
+    settings: Settings
 
     async def resume(self, message: Continuation, deadline: Deadline) -> None:
         """Runs the task that a queue message names, if it needs a run. After a lost race it reads the task again.
@@ -61,14 +55,16 @@ class Runner:
             record, turns = found
             if not record.is_open:
                 return
-            if record.is_leased_at(self.tasks.clock()):
-                await self.queue.send(message, record.lease_end - self.tasks.clock() + 1)
+            if record.is_leased_at(self.task_store.clock()):
+                await self.queue.send(message, record.lease_end - self.task_store.clock() + 1)
                 return
             with contextlib.suppress(ConflictError):
-                taken = await self.tasks.acquire_lease(record, self.tasks.clock() + self.lease(deadline).duration())
+                taken = await self.task_store.acquire_lease(
+                    record, self.task_store.clock() + self.lease(deadline).duration()
+                )
                 await self.run(taken, turns, deadline, interrupted=record.held, receipt_handle=message.receipt_handle)
                 return
-        if message.is_recent(self.tasks.clock()):
+        if message.is_recent(self.task_store.clock()):
             await self.queue.send(message, RECHECK_DELAY_SECONDS)
             return
         logger.info("message dropped: the task version that it names was never written", task_id=message.task_id)
@@ -77,6 +73,13 @@ class Runner:
         """Makes the message visible soon, before the queue's visibility timeout ends. Ignores errors of AWS."""
         with contextlib.suppress(AwsError):
             await self.queue.set_visibility(message.receipt_handle, RETRY_DELAY_SECONDS)
+
+    async def enqueue_run(self, message: Continuation, delay_seconds: float = 0.0) -> None:
+        """Asks the queue for a run of a task."""
+        await self.queue.send(message, delay_seconds)
+
+    def open_workspace(self, record: TaskRecord) -> TaskWorkspace:
+        return TaskWorkspace(self.bucket, record.object_prefix, record.files)
 
     def lease(self, deadline: Deadline) -> Lease:
         return Lease(self.settings.run.lease_seconds, self.settings.run.reserve_seconds, deadline)
@@ -94,8 +97,8 @@ class Runner:
 
         `interrupted` says that the run before may have died. Raises errors of AWS: the queue delivers the task again.
         """
-        with TaskWorkspace(self.bucket, record.object_prefix, record.files) as workspace:
-            journal = Journal(self.tasks, record, workspace, self.lease(deadline), self.queue, receipt_handle)
+        with self.open_workspace(record) as workspace:
+            journal = Journal(self.task_store, record, workspace, self.lease(deadline), self.queue, receipt_handle)
             await journal.hide_message()
             logger.info("run started", task_id=record.task.id, run=record.run)
             await self._save_errors(Run(journal, list(turns), deadline, interrupted))
@@ -103,17 +106,17 @@ class Runner:
 
     async def _load_task(self, message: Continuation) -> tuple[TaskRecord, list[Turn]] | None:
         """The record and the transcript; None if the version that the message names is not written."""
-        delays = LOOKUP_DELAYS_SECONDS if message.is_recent(self.tasks.clock()) else (0.0,)
+        delays = LOOKUP_DELAYS_SECONDS if message.is_recent(self.task_store.clock()) else (0.0,)
         for delay in delays:
             await asyncio.sleep(delay)
-            found = await self.tasks.read_with_turns(message.owner, message.task_id)
+            found = await self.task_store.read_with_turns(message.owner, message.task_id)
             if found is not None and found[0].version >= message.version:
                 return found
         return None
 
     async def _latest_record(self, record: TaskRecord) -> TaskRecord:
         """The record, read again where another run has taken the task."""
-        return (await self.tasks.read(record.owner, record.task.id) or record) if record.held else record
+        return (await self.task_store.read(record.owner, record.task.id) or record) if record.held else record
 
     async def _save_errors(self, run: Run) -> None:
         """Runs the engine. Whatever it raises, except errors of AWS, fails the task."""

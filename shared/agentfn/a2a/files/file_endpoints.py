@@ -13,8 +13,8 @@ from starlette.routing import Route
 from agentfn.a2a.file_links import FILES_PATH, find_object_key, parse_file_id
 from agentfn.call_context import CallContext
 from agentfn.errors import AwsError, StoredDataError
-from agentfn.files import UploadStore
-from agentfn.runs.runner import Runner
+from agentfn.files import Bucket, UploadStore
+from agentfn.store import TaskStore
 from agentfn.telemetry import logger
 from agentfn.tools import File
 from agentfn.tools.workspaces.file_names import MEDIA_TYPE, sanitize_file_name
@@ -45,9 +45,9 @@ class UploadRequest:
     max_bytes: int
 
 
-def file_routes(runner: Runner) -> list[Route]:
+def file_routes(task_store: TaskStore, bucket: Bucket, agent_name: str, max_upload_bytes: int) -> list[Route]:
     """Behind the guard: each request has its caller."""
-    door = FileEndpoints(runner)
+    door = FileEndpoints(task_store, bucket, agent_name, max_upload_bytes)
     return [
         Route(f"{FILES_PATH}{{id}}", _map_storage_errors(door.download), methods=["GET"]),
         Route(UPLOADS_PATH, _map_storage_errors(door.create_upload), methods=["POST"]),
@@ -55,9 +55,11 @@ def file_routes(runner: Runner) -> list[Route]:
 
 
 class FileEndpoints:
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self._bucket = runner.bucket
+    def __init__(self, task_store: TaskStore, bucket: Bucket, agent_name: str, max_upload_bytes: int) -> None:
+        self._task_store = task_store
+        self._bucket = bucket
+        self._agent_name = agent_name
+        self._max_upload_bytes = max_upload_bytes
 
     async def download(self, request: Request) -> Response:
         """On to a link that was signed just now. What is another caller's is as if it were not there."""
@@ -69,10 +71,10 @@ class FileEndpoints:
     async def create_upload(self, request: Request) -> Response:
         """What an upload is made with, and the part by which a message refers to it."""
         try:
-            wanted = parse_upload_request(await request.body(), self._runner.settings.message.max_upload_bytes)
+            wanted = parse_upload_request(await request.body(), self._max_upload_bytes)
         except InvalidUpload as unfit:
             return _error_response(unfit.status, str(unfit), field=unfit.field)
-        uploads = UploadStore(self._bucket, self._runner.agent.name, CallContext.from_scope(request.scope).caller.id)
+        uploads = UploadStore(self._bucket, self._agent_name, CallContext.from_scope(request.scope).caller.id)
         upload_id, form = await run_in_threadpool(uploads.create_form, wanted.name, wanted.media_type, wanted.max_bytes)
         offered = {
             "id": upload_id,
@@ -86,7 +88,7 @@ class FileEndpoints:
 
     async def _find_key(self, text: str, owner: str) -> str | None:
         ids = parse_file_id(text)
-        head = await self._runner.tasks.read(owner, ids[0]) if ids else None
+        head = await self._task_store.read(owner, ids[0]) if ids else None
         return find_object_key(head.task, ids[1]) if ids and head else None
 
 

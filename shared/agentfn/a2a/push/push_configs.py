@@ -10,10 +10,9 @@ from a2a.utils.errors import InvalidParamsError, TaskNotFoundError
 from agentfn.call_context import CallContext
 from agentfn.errors import ConflictError, FileRejected
 from agentfn.fetch.address_policy import Resolver, matches_host, parse_ip_address, parse_url
-from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import read_metadata
-from agentfn.runs.work_queue import PushJob
-from agentfn.store import TaskRecord
+from agentfn.runs.work_queue import PushJob, WorkQueue
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.store.push_store import PushStore, PushSubscription, with_ids
 
 MAX_CONFIG_COUNT = 10  # configurations of one task
@@ -39,7 +38,8 @@ class WebhookClient(Protocol):
 class PushConfigService:
     """`look_up` is how many seconds a webhook's name has to resolve before it counts as unknown."""
 
-    runner: Runner
+    task_store: TaskStore
+    queue: WorkQueue
     push_store: PushStore
     webhook_client: WebhookClient
     lookup_seconds: float = 5.0
@@ -58,8 +58,8 @@ class PushConfigService:
             )
         except ConflictError:
             raise TaskNotFoundError from None
-        message = PushJob(head.owner, head.task.id, head.version, self.runner.tasks.clock(), wanted.id)
-        await self.runner.queue.send(message, CATCH_UP_DELAY_SECONDS)
+        message = PushJob(head.owner, head.task.id, head.version, self.task_store.clock(), wanted.id)
+        await self.queue.send(message, CATCH_UP_DELAY_SECONDS)
         return wanted
 
     async def get(self, head: TaskRecord, config_id: str) -> TaskPushNotificationConfig:

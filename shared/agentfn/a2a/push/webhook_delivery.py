@@ -16,10 +16,10 @@ from agentfn.a2a.push.push_configs import WebhookClient
 from agentfn.a2a.push.webhook_signer import SIGNATURE_HEADER, WebhookSigner
 from agentfn.deadline import Deadline
 from agentfn.errors import ConfigurationError, FileRejected
+from agentfn.files import Bucket
 from agentfn.json_numbers import decode_numbers
-from agentfn.runs.runner import Runner
-from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, PushJob
-from agentfn.store import TaskRecord
+from agentfn.runs.work_queue import RECHECK_DELAY_SECONDS, PushJob, WorkQueue
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.store.push_store import PushStore, PushSubscription, mark_delivered
 from agentfn.telemetry import logger
 
@@ -33,33 +33,42 @@ class WebhookDelivery:
     """`notary` signs what is sent; without one nothing is signed."""
 
     def __init__(
-        self, runner: Runner, push_store: PushStore, webhook_client: WebhookClient, signer: WebhookSigner | None = None
+        self,
+        agent_name: str,
+        task_store: TaskStore,
+        queue: WorkQueue,
+        bucket: Bucket,
+        push_store: PushStore,
+        webhook_client: WebhookClient,
+        signer: WebhookSigner | None = None,
     ) -> None:
-        self._runner = runner
-        self._tasks = runner.tasks
+        self._agent_name = agent_name
+        self._task_store = task_store
+        self._queue = queue
+        self._bucket = bucket
         self._push_store = push_store
         self._webhook_client = webhook_client
         self._signer = signer
 
     async def deliver(self, message: PushJob, deadline: Deadline) -> None:
         """Whatever the subscribers of that task were not told yet. What fails is tried again, later and later."""
-        head = await self._tasks.read(message.owner, message.task_id)
+        head = await self._task_store.read(message.owner, message.task_id)
         if head is None or head.version < message.version:
-            if message.is_recent(self._tasks.clock()):
-                await self._runner.queue.send(message, RECHECK_DELAY_SECONDS)
+            if message.is_recent(self._task_store.clock()):
+                await self._queue.send(message, RECHECK_DELAY_SECONDS)
             return
         pushes = await self._push_store.list_all(head)
         wanted = [push for push in pushes if not push.has_failed and message.config_id in ("", push.config.id)]
         await asyncio.gather(*(self._deliver_to(head, push, deadline) for push in wanted))
 
     async def _deliver_to(self, head: TaskRecord, push: PushSubscription, deadline: Deadline) -> None:
-        if not await self._push_store.claim(head, push, self._tasks.clock() + CLAIM_SECONDS):
+        if not await self._push_store.claim(head, push, self._task_store.clock() + CLAIM_SECONDS):
             await self._enqueue_retry(
                 head, push, INITIAL_BACKOFF_SECONDS
             )  # somebody else is at it: look once more when he is done
             return
         push = await self._push_store.get(head, push.config.id) or push  # as the one before has left it
-        while events := await self._tasks.read_events(head.owner, head.task.id, after=push.delivered_version):
+        while events := await self._task_store.read_events(head.owner, head.task.id, after=push.delivered_version):
             for version, told in events:
                 if deadline.passed:
                     await self._push_store.save_progress(head, push)
@@ -70,7 +79,9 @@ class WebhookDelivery:
                     await self._record_failure(head, push, status)
                     return
                 push = mark_delivered(push, version)
-                if not await self._push_store.save_progress(head, push, busy_until=self._tasks.clock() + CLAIM_SECONDS):
+                if not await self._push_store.save_progress(
+                    head, push, busy_until=self._task_store.clock() + CLAIM_SECONDS
+                ):
                     return  # he was deleted
         await self._push_store.save_progress(head, push)
 
@@ -92,7 +103,7 @@ class WebhookDelivery:
         """Also as the bearer token, for a subscriber who asks for one and brings none of his own."""
         if self._signer is None:
             return {}
-        issuer = push.agent_url or self._runner.agent.name
+        issuer = push.agent_url or self._agent_name
         token = await self._signer.sign(issuer, push.config.url, push.config.task_id, body)
         theirs = push.config.authentication
         bearer = theirs.scheme.lower() == "bearer" and not theirs.credentials
@@ -102,12 +113,11 @@ class WebhookDelivery:
         self, head: TaskRecord, push: PushSubscription, told: Sequence[StreamResponse]
     ) -> list[Any]:
         """What is sent: the events themselves; an old subscriber gets the task as it is now."""
-        bucket = self._runner.bucket
         if push.uses_v0_3:
-            now = await self._tasks.read(head.owner, head.task.id) or head
-            old = conversions.to_compat_task(presign_task(now.task, bucket, push.agent_url))
+            now = await self._task_store.read(head.owner, head.task.id) or head
+            old = conversions.to_compat_task(presign_task(now.task, self._bucket, push.agent_url))
             return [decode_numbers(old.model_dump(mode="json", by_alias=True, exclude_none=True))]
-        presigned = [presign_event(response, bucket, push.agent_url) for response in told]
+        presigned = [presign_event(response, self._bucket, push.agent_url) for response in told]
         return [decode_numbers(MessageToDict(to_stream_response(event))) for event in presigned]
 
     async def _record_failure(self, head: TaskRecord, push: PushSubscription, status: int) -> None:
@@ -121,9 +131,9 @@ class WebhookDelivery:
         await self._enqueue_retry(head, push, min(MAX_BACKOFF_SECONDS, INITIAL_BACKOFF_SECONDS * 2.0 ** (tries - 1)))
 
     async def _enqueue_retry(self, head: TaskRecord, push: PushSubscription, delay: float) -> None:
-        now = self._tasks.clock()
+        now = self._task_store.clock()
         message = PushJob(head.owner, head.task.id, head.version, now, push.config.id)
-        await self._runner.queue.send(message, delay)
+        await self._queue.send(message, delay)
 
 
 def _request_headers(push: PushSubscription) -> dict[str, str]:
