@@ -100,10 +100,8 @@ class AgentRequestHandler(RequestHandler):
             validate_history_length(params)
             if params.HasField("page_size"):
                 validate_page_size(params.page_size)
-            if len(params.context_id) > MAX_ID_CHARS:
-                raise InvalidParamsError(
-                    f"context_id has {len(params.context_id):,} characters; {MAX_ID_CHARS} are allowed"
-                )
+            if (length := len(params.context_id)) > MAX_ID_CHARS:
+                raise InvalidParamsError(f"context_id has {length:,} characters; {MAX_ID_CHARS} are allowed")
 
             def to_response(task: Task) -> Task:
                 response = self._to_response(task, call, params)
