@@ -32,7 +32,7 @@ class StorageSettings(SettingsGroup):
 
     table: str = Field(validation_alias="AGENTFN_TABLE")
     bucket: str = Field(validation_alias="AGENTFN_BUCKET")
-    task_days: Annotated[int, Field(ge=1, le=3650)] = Field(30, validation_alias="AGENTFN_TASK_DAYS")
+    task_days: Annotated[int, Field(ge=1, le=3643)] = Field(30, validation_alias="AGENTFN_TASK_DAYS")
     link_seconds: Annotated[int, Field(ge=60, le=WEEK_SECONDS)] = Field(3600, validation_alias="AGENTFN_LINK_SECONDS")
 
 

@@ -1,6 +1,7 @@
-"""What the code looks like, as far as a machine can tell."""
+"""The structure of the code: sizes, docstrings, unique names, broad excepts and the imports of agents."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ SOURCES = sorted([*(ROOT / "shared").rglob("*.py"), *(ROOT / "functions").rglob(
 PUBLIC_TO_AGENTS = {"agentfn", "agentfn.models", "agentfn.testing"}
 MAX_MODULE_LINES = 250
 MAX_FUNCTION_LINES = 40
+MAX_MODULES_IN_FOLDER = 15
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -53,6 +55,20 @@ def test_modules_and_functions_are_small_and_explain_themselves(path: Path) -> N
     assert text.count("\n") <= MAX_MODULE_LINES
     assert [f"{f.name}: {length(f)}" for f in functions(tree) if length(f) > MAX_FUNCTION_LINES] == []
     assert not text.strip() or ast.get_docstring(tree), "a module says in its docstring what it is"
+
+
+def test_no_folder_has_many_modules() -> None:
+    modules = [path for path in [*SOURCES, *(ROOT / "tests").rglob("*.py")] if path.name != "__init__.py"]
+    counts = Counter(path.parent.relative_to(ROOT) for path in modules)
+    assert {str(folder): count for folder, count in counts.items() if count > MAX_MODULES_IN_FOLDER} == {}
+
+
+def test_modules_of_the_library_have_unique_names_and_none_is_named_like_a_package() -> None:
+    library = [path for path in SOURCES if "shared" in path.parts and not path.name.startswith("__")]
+    names = Counter(path.stem for path in library)
+    assert [name for name, count in names.items() if count > 1] == []
+    packages = {path.parent.name for path in library}
+    assert names.keys() & packages == set()
 
 
 def test_what_breaks_is_caught_broadly_in_one_place() -> None:
