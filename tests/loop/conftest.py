@@ -18,5 +18,5 @@ def shop() -> TracingTools:
 
 
 @pytest.fixture
-def player(desk: MemoryWorkspace, shop: TracingTools) -> LoopHarness:
+def player(desk: MemoryWorkspace, shop: TracingTools, no_waiting: None) -> LoopHarness:
     return LoopHarness(desk, shop)

@@ -20,7 +20,7 @@ from agentfn.loop import (
     ToolsFinished,
 )
 from agentfn.models import ModelResponse, ToolCall, Turn, Usage
-from agentfn.testing import ScriptedModel, calls
+from agentfn.testing import ScriptedModel, calls, pause
 from loop.loop_harness import HELLO, check_transcript, tool_results
 
 
@@ -78,6 +78,7 @@ def test_a_result_says_how_it_came_about(player: Any) -> None:
     usage = [Usage(100, 10, 40, 0.5), Usage(200, 20, 0, None)]
     model = ScriptedModel(
         ModelResponse("Let me see.", (ToolCall("a", "look", '{"at": "x"}'), ToolCall("b", "book", "{}")), usage[0]),
+        pause(3),
         ModelResponse("Done.", usage=usage[1]),
     )
     result = player.run(model)
@@ -100,7 +101,7 @@ def test_a_result_says_how_it_came_about(player: Any) -> None:
     assert (look.name, look.arguments, look.result, look.is_error) == ("look", '{"at": "x"}', "saw x", False)
     assert (book.is_error, json.loads(book.result)["error_type"]) == (True, "invalid_arguments")
     assert look.seconds is not None
-    assert result.seconds > 0
+    assert result.seconds == 3
 
 
 def test_a_result_can_be_kept_copied_and_sent(player: Any) -> None:

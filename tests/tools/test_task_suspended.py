@@ -11,6 +11,8 @@ from agentfn.tools import TaskSuspended, Tool
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
 from agentfn.tools.tool_arguments import ToolCallError
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 Work = Callable[[Context], Awaitable[Any]]
 
 
