@@ -24,7 +24,7 @@ from cold_contenders import CONTENDERS, Contender, environment, python_of
 from cold_model import SAID, StubModel
 from cold_table import Spent, print_tables
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.local.embedded_aws import REGION, EmbeddedAws
 from agentfn.local.lambda_events import rest_event
 

@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 from costs_meter import Meter, size_of, units
 
 from agentfn import Agent, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.models import ModelRequest, ModelResponse, Turn
 from agentfn.telemetry import logger
 from agentfn.testing import Stage, calls

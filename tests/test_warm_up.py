@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.local.embedded_aws import EmbeddedAws
 from agentfn.models import Model, ModelRequest, ModelResponse
 from agentfn.models.lazy_model import LazyModel

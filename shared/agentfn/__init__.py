@@ -7,9 +7,9 @@ _collecting = gc.isenabled()
 gc.disable()
 
 from agentfn.agent import Agent, Skill
+from agentfn.bootstrap import serve
 from agentfn.deadline import Deadline
 from agentfn.errors import AgentfnError, ConfigurationError, ToolError
-from agentfn.lambda_handler import serve
 from agentfn.settings import Settings
 from agentfn.tools import Context, File, FileInfo, InputFile, Output, Toolkit, tool
 

@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping
 from typing import Protocol
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.telemetry import logger
 
 INITIALIZATION_TYPE_VARIABLE = "AWS_LAMBDA_INITIALIZATION_TYPE"

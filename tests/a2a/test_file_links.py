@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from agentfn import Agent, ConfigurationError, Context, File, Output, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import auth_headers
 from support.raw_http_server import RawHttpServer, http_response

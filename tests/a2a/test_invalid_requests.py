@@ -109,7 +109,7 @@ def test_a_broken_agent_tells_the_caller_no_more_than_a_reference(play: Any) -> 
 
 
 def test_a_lost_table_is_an_internal_error_with_a_reference(play: Any) -> None:
-    from agentfn.bootstrap import aws_client
+    from agentfn.aws_clients import aws_client
 
     stage = play(ScriptedModel("Never said."))
     aws_client("dynamodb").delete_table(TableName=stage.resources.table)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, File, Output, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import LocalLambdaContext, RpcError, ScriptedModel, Stage, calls, pause, rpc_event
 from agentfn.testing.stage import auth_headers
 from conftest import SideEffects, status_text, task_state

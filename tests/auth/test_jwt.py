@@ -20,7 +20,7 @@ from agentfn import Agent, ConfigurationError, Settings
 from agentfn.auth.authenticator import AuthenticationError
 from agentfn.auth.jwks import JwksClient, fetch_https
 from agentfn.auth.jwt import JwtAuthenticator, JwtRequirements
-from agentfn.bootstrap import create_authenticator
+from agentfn.bootstrap.auth_factory import create_authenticator
 
 ISSUER, AUDIENCE, KEYS = "https://id.example.com/pool", "clerk", "https://id.example.com/keys"
 RSA, OTHER_RSA = (rsa.generate_private_key(65537, 2048) for _ in range(2))

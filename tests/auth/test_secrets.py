@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from agentfn.bootstrap import aws_client, create_model
+from agentfn.aws_clients import aws_client
+from agentfn.bootstrap.model_factory import create_model
 from agentfn.testing import ScriptedModel
 from support.settings import load_settings
 

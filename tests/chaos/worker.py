@@ -13,9 +13,9 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from agentfn import bootstrap
 from agentfn.a2a import send_message
-from agentfn.lambda_handler import serve
+from agentfn.aws_clients import aws_client
+from agentfn.bootstrap import event_source_factory, serve, storage_factory
 from agentfn.runs import runner, sweep, work_queue
 from agentfn.settings import Settings
 from agentfn.store import TaskRecord, TaskStore
@@ -58,10 +58,11 @@ def run_environment(number: int, skew: float, address: str, event_log_path: Path
             parent.send((what, answer, struck))
 
     points = FaultInjector(tell)
-    vars(bootstrap).update(TaskStore=partial(TaskStore, clock=lambda: time.time() + skew), Runner=TracingRunner)
+    vars(storage_factory)["TaskStore"] = partial(TaskStore, clock=lambda: time.time() + skew)
+    vars(event_source_factory)["Runner"] = TracingRunner
     doors = serve(make_agent(EventLog(event_log_path), points), Settings.load(os.environ))
     for service in SERVICES:
-        points.attach(bootstrap.aws_client(service))
+        points.attach(aws_client(service))
     tell("ready")
     while True:
         event, seconds, order = _next_invocation(parent)
@@ -84,7 +85,7 @@ def main(place: str, diary: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
     shorten_timings()
     for service in SERVICES:
-        bootstrap.aws_client(service)  # made once, and not connected yet: each process has its copy
+        aws_client(service)  # made once, and not connected yet: each process has its copy
     for line in sys.stdin:
         number, skew = line.split()
         if os.fork() == 0:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rpc_event
 from agentfn.testing import Stage
 from agentfn.testing.stage import auth_headers

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from moto import mock_aws
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.files import Bucket
 from agentfn.local.aws_resources import TABLE_SCHEMA, create_resources
 from agentfn.store import Table, TaskStore

@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from agentfn import Agent, File, Output, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import ScriptedModel, Stage, calls
 from conftest import task_state
 

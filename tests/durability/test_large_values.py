@@ -7,7 +7,7 @@ import pytest
 from a2a.types import Task
 
 from agentfn import Agent, Output, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client, s3_client
 from agentfn.models import ModelRequest, ToolCall, Turn
 from agentfn.store import TaskRecord
 from agentfn.store.payload_codec import PayloadCodec
@@ -40,7 +40,7 @@ AGENT = Agent(name="clerk", description="A clerk for tests.", tools=[recite, rep
 
 def write_transcript(stage: Stage, task_id: str, turns: list[Turn]) -> None:
     """As the store would have written it in many saves, in the time that a test has."""
-    payloads = PayloadCodec(stage.handler._runner.bucket)
+    payloads = PayloadCodec(Bucket(s3_client, stage.resources.bucket, link_seconds=3600))
     head = TaskRecord(AGENT.name, "alice", Task(id=task_id), expires=2**40)
     puts = [{"PutRequest": {"Item": action["Put"]["Item"]}} for action in put_turns(head, turns, 1, payloads)]
     for start in range(0, len(puts), 25):

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentfn.event_sources.api_gateway import (
+from agentfn.event_sources.api_gateway import ApiGatewayEventSource
+from agentfn.event_sources.api_gateway_event import (
     INVALID_JSON,
     base_url,
-    is_api_gateway_event,
-    is_sqs_event,
     normalize_event,
 )
+from agentfn.event_sources.event_source import EventSource
+from agentfn.event_sources.schedule import ScheduleEventSource
+from agentfn.event_sources.sqs import SqsEventSource
 from agentfn.testing import http_event, queue_event, rest_event
 
 REST = "abc.execute-api.eu-west-1.amazonaws.com"
@@ -110,23 +112,30 @@ def test_the_event_that_came_is_not_changed() -> None:
     assert json.dumps(event) == before
 
 
-SHAPES = [
-    ({}, False, False),
-    ({"Records": []}, False, False),
-    ({"Records": None}, False, False),
-    ({"Records": [1]}, False, False),
-    ({"Records": [{"eventSource": "aws:s3"}]}, False, False),
-    ({"requestContext": {}}, False, False),
-    ({"source": "aws.events", "version": "0"}, False, False),
-    (rest_event("GET", "/"), True, False),
-    (http_event("GET", "/"), True, False),
-    (queue_event({"MessageId": "m", "ReceiptHandle": "r", "Body": "{}"}), False, True),
+NONE: Any = None  # no event source needs its parts to tell its events
+SOURCES: dict[str, EventSource] = {
+    "http": ApiGatewayEventSource(NONE, "", NONE),
+    "queue": SqsEventSource(NONE, NONE, 0),
+    "schedule": ScheduleEventSource(NONE, 0),
+}
+SHAPES: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, set()),
+    ({"Records": []}, set()),
+    ({"Records": None}, set()),
+    ({"Records": [1]}, set()),
+    ({"Records": [{"eventSource": "aws:s3"}]}, set()),
+    ({"requestContext": {}}, set()),
+    ({"source": "aws.events", "version": "0"}, set()),
+    (rest_event("GET", "/"), {"http"}),
+    (http_event("GET", "/"), {"http"}),
+    (queue_event({"MessageId": "m", "ReceiptHandle": "r", "Body": "{}"}), {"queue"}),
+    ({"agentfn": "sweep"}, {"schedule"}),
 ]
 
 
-@pytest.mark.parametrize(("event", "http", "queue"), SHAPES)
-def test_doors_are_told_apart_by_the_events_shape(event: Any, http: bool, queue: bool) -> None:
-    assert (is_api_gateway_event(event), is_sqs_event(event)) == (http, queue)
+@pytest.mark.parametrize(("event", "sources"), SHAPES)
+def test_event_sources_are_told_apart_by_the_event_s_shape(event: dict[str, Any], sources: set[str]) -> None:
+    assert {name for name, source in SOURCES.items() if source.matches(event)} == sources
 
 
 SEGMENTS = st.text(st.characters(exclude_characters="\r\n"), max_size=12)

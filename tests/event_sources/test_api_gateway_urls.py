@@ -116,7 +116,7 @@ def test_vendor_json_leaves_as_text(play: Any) -> None:
 def test_vendor_json_is_text_whatever_route_gives_it(play: Any, media_type: str) -> None:
     from mangum.handlers.utils import handle_base64_response_body
 
-    from agentfn.lambda_handler import A2A_JSON_TYPES
+    from agentfn.event_sources.api_gateway import A2A_JSON_TYPES
 
     body, encoded = handle_base64_response_body(b"{}", {"content-type": media_type}, A2A_JSON_TYPES)
     assert (body, encoded) == ("{}", False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.models import ModelRequest, ToolCall
 from agentfn.testing import LocalLambdaContext, ScriptedModel, calls, pause, queue_event
 from conftest import SideEffects, status_text, task_state

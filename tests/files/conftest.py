@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from moto import mock_aws
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.files import Bucket, TaskWorkspace
 from agentfn.local.aws_resources import create_resources
 

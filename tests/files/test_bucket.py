@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.errors import StoredDataError
 from agentfn.files import Bucket
 

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from agentfn import File, ToolError
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.errors import StoredDataError
 from agentfn.files import Bucket, TaskWorkspace, Upload, UploadStore
 from agentfn.tools import FileLink, FileRecord

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import ScriptedModel
 from conftest import status_text
 

@@ -20,7 +20,7 @@ sys.addaudithook(audit)
 
 from agentfn import Agent
 from agentfn.testing import ScriptedModel, Stage, calls
-from agentfn.bootstrap import create_model
+from agentfn.bootstrap.model_factory import create_model
 from agentfn.settings import Settings
 
 agent = Agent(name="clerk", description="A clerk.")

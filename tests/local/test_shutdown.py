@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from agentfn import ConfigurationError
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.local.local_agent import LocalAgent
 from local.conftest import SCRIPTED, Caller
 from support.agent_folder import write_agent_folder

@@ -19,7 +19,7 @@ import pytest
 import requests
 
 from agentfn import Agent, Context, File, InputFile, Output, Toolkit, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, http_event, rest_event
 from agentfn.testing.stage import auth_headers
 from agentfn.tools import TaskSuspended

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 from agentfn import Agent, Context, tool
-from agentfn.bootstrap import create_model
+from agentfn.bootstrap.model_factory import create_model
 from agentfn.testing import Stage
 from provider_stubs.clients import API_KEY, MODEL_NAMES
 from provider_stubs.script import Dialect, calls, fails, says

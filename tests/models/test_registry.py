@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentfn import Agent, ConfigurationError
-from agentfn.bootstrap import create_model
+from agentfn.bootstrap.model_factory import create_model
 from agentfn.models.providers.bedrock import parse_bedrock_name
 from agentfn.models.providers.bedrock_model import BedrockModel
 from agentfn.models.providers.litellm_model import LiteLLMModel

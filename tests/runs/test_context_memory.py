@@ -11,7 +11,7 @@ from a2a.server.tasks import TaskUpdater
 from botocore.exceptions import EndpointConnectionError
 
 from agentfn import Agent, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.models import ModelRequest, ModelResponse, Usage
 from agentfn.runs.conversation import Utterance, fit_to_budget, total_chars
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls

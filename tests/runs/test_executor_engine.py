@@ -76,7 +76,7 @@ def test_one_that_needs_more_time_than_a_run_has_fails_and_says_so(stage: Stage)
 
 @pytest.mark.parametrize("repeatable", [False, True])
 def test_after_a_run_that_died_it_is_run_again_only_if_that_is_harmless(repeatable: bool) -> None:
-    from agentfn.bootstrap import aws_client
+    from agentfn.aws_clients import aws_client
 
     echo = EchoExecutor()
     with Stage(Agent(name="clerk", description="x"), executor=echo, repeatable=repeatable) as stage:

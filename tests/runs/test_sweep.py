@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import ScriptedModel, Stage, calls
 from conftest import SideEffects, status_text, task_state
 

@@ -21,7 +21,7 @@ from agentfn import Agent, InputFile, tool
 from agentfn.a2a.wire.file_parts import validate_file_parts
 from agentfn.a2a.wire.strict_json import JsonBodyError, parse_body
 from agentfn.errors import FileRejected
-from agentfn.event_sources.api_gateway import normalize_event
+from agentfn.event_sources.api_gateway_event import normalize_event
 from agentfn.fetch.fetch_response import choose_file_name
 from agentfn.fetch.source import read_source
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from agentfn import Agent, File, InputFile, Output, ToolError, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.telemetry import logger
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, http_event, rest_event

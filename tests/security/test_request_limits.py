@@ -14,7 +14,7 @@ from agentfn import Agent, Settings
 from agentfn.a2a import authentication_middleware, inbound_message, referenced_tasks
 from agentfn.a2a.files import file_endpoints
 from agentfn.a2a.push import push_configs
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.fetch import address_policy
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
 from agentfn.testing.stage import auth_headers

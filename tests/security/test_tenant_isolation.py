@@ -15,7 +15,7 @@ from starlette.routing import Mount, Route
 
 from agentfn import Agent, File, InputFile, Output, tool
 from agentfn.a2a.wire import v0_3
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.models import ModelRequest
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, http_event, rest_event
 from agentfn.testing.stage import auth_headers
@@ -269,7 +269,7 @@ def test_every_method_of_the_protocol_has_its_case() -> None:
 
 
 def test_every_route_has_its_case(world: World) -> None:
-    app: Any = world.stage.handler._app
+    app: Any = world.stage.handler._api_gateway._app
     while not hasattr(app, "routes"):
         app = app.app if hasattr(app, "app") else app._app
     routed = set(_routed(app.routes))

@@ -14,7 +14,7 @@ from a2a.types import Task, TaskState, TaskStatus
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.files import Bucket
 from agentfn.local.aws_resources import create_resources
 from agentfn.store import Table, TaskRecord, TaskStore

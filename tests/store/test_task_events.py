@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from a2a.types import Task, TaskState
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.models import Turn
 from agentfn.runs.task_updates import with_status
 from agentfn.store import TaskRecord

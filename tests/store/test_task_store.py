@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from a2a.types import TaskState
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.errors import ConflictError, StoredDataError
 from agentfn.models import ToolCall, Turn, Usage
 from agentfn.runs.task_updates import with_status

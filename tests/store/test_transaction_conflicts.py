@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.errors import AwsError, ConflictError
 from agentfn.models import Turn
 from agentfn.store.table import MAX_WRITE_ATTEMPTS, Table

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentfn import Agent, ConfigurationError, File, InputFile, Output, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.models import Model, ModelResponse
 from agentfn.testing import ScriptedModel, Stage, calls, invoke, pause
 

@@ -1,104 +1,82 @@
-"""API Gateway's events, made alike: payload versions, stages and base paths differ, the agent's paths do not."""
+"""HTTP requests through API Gateway: a REST API, or an HTTP API with payload version 1.0 or 2.0."""
 
-import base64
-import binascii
-import re
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
-Event = dict[str, Any]
+from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
+from mangum.handlers import APIGateway, HTTPGateway
+from mangum.protocols import HTTPCycle
+from mangum.types import LambdaConfig
 
-HOST_PATTERN = re.compile(r"[\w.-]+(:\d{1,5})?", re.ASCII)
-INVALID_JSON = "not base64 and not text"  # a body that fails as what it is: a parse error, whatever the route
+from agentfn.deadline import LambdaContext
+from agentfn.event_sources.api_gateway_event import is_api_gateway_event, normalize_event
+from agentfn.event_sources.event_source import Event
 
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message
 
-def is_api_gateway_event(event: Event) -> bool:
-    return "requestContext" in event and ("resource" in event or "version" in event)
-
-
-def is_sqs_event(event: Event) -> bool:
-    records = event.get("Records")
-    first = records[0] if isinstance(records, list) and records else None
-    return isinstance(first, dict) and first.get("eventSource") == "aws:sqs"
-
-
-def is_schedule_event(event: Event) -> bool:
-    """The schedule's input, as infra/agent.yaml has it."""
-    return event.get("agentfn") == "sweep"
+A2A_JSON_TYPES = ["application/a2a+json", "application/problem+json"]  # text, which Mangum does not know
+MANGUM_CONFIG = LambdaConfig(
+    api_gateway_base_path="/", text_mime_types=[*DEFAULT_TEXT_MIME_TYPES, *A2A_JSON_TYPES], exclude_headers=[]
+)
 
 
-def normalize_event(event: Event, base_path: str) -> Event:
-    """The event with the agent's own path, without stage and base path and trailing slash, and a body that is text.
+class ApiGatewayEventSource:
+    """Passes requests to an ASGI app. `drain` waits for the app's streams to end.
 
-    A REST API leaves the stage out of the path, an HTTP API puts it in; a base path mapping stays in both.
+    Mangum's own parts translate events and responses; its adapter runs an event loop, which the Lambda handler does.
     """
-    path = _agent_path(event, base_path)
-    settled = {**event, **_drop_invalid_headers(event), **_decode_body(event)}
-    if _is_v2(event):
-        http = {**event["requestContext"]["http"], "path": path}
-        return settled | {"rawPath": path, "requestContext": {**event["requestContext"], "http": http}}
-    return settled | {"path": path}
 
+    def __init__(self, app: "ASGIApp", base_path: str, drain: Callable[[], Awaitable[None]]) -> None:
+        self._app = app
+        self._base_path = base_path
+        self._drain = drain
 
-def base_url(event: Event, public_url: str | None, base_path: str) -> str:
-    """The agent's URL as its callers know it: as configured, else from the domain and stage that were called."""
-    if public_url:
-        return public_url
-    context = event["requestContext"]
-    domain = context.get("domainName") or _lowercase_headers(event).get("host", "localhost")
-    own = ".execute-api." in domain  # the API's own domain, whose URLs have the stage in them
-    stage = context.get("stage", "")
-    prefix = f"/{stage}" if own and stage and stage != "$default" else ""
-    return f"https://{domain}{prefix}{base_path}"
+    def matches(self, event: Event) -> bool:
+        return is_api_gateway_event(event)
 
+    async def handle(self, event: Event, context: LambdaContext) -> dict[str, Any]:
+        """The proxy response."""
+        request = self._request(event, context)
+        cycle = HTTPCycle(request.scope, request.body or b"")
+        await cycle.run(self._app)  # type: ignore[arg-type]
+        response = {"status": cycle.status, "headers": cycle.headers, "body": cycle.body}
+        return request(response)  # type: ignore[no-any-return]
 
-def _is_v2(event: Event) -> bool:
-    return bool(event.get("version") == "2.0")
+    async def stream(self, event: Event, context: LambdaContext, send: "Callable[[Message], None]") -> None:
+        """Passes each ASGI message of the response to `send` as soon as the app sends it.
 
+        `send` may block, and raises OSError when the client disconnected; work on a task goes on after that.
+        """
+        request = self._request(event, context)
+        await self._run_app(request.scope, request.body or b"", send)
 
-def _agent_path(event: Event, base_path: str) -> str:
-    context = event["requestContext"]
-    if _is_v2(event):
-        path, stage = context["http"]["path"], context.get("stage", "")
-        path = _strip_prefix(path, f"/{stage}") if stage and stage != "$default" else path
-    else:
-        path = event.get("path") or "/"
-    return _strip_prefix(path, base_path).rstrip("/") or "/"
+    def _request(self, event: Event, context: LambdaContext) -> Any:
+        translator = HTTPGateway if "version" in event else APIGateway
+        return translator(normalize_event(event, self._base_path), context, MANGUM_CONFIG)  # type: ignore[arg-type]
 
+    async def _run_app(self, scope: Any, body: bytes, send: "Callable[[Message], None]") -> None:
+        disconnected = asyncio.Event()
+        unread = [body]
 
-def _strip_prefix(path: str, prefix: str) -> str:
-    return path[len(prefix) :] if prefix and (path == prefix or path.startswith(prefix + "/")) else path
+        async def receive() -> "Message":
+            if unread:
+                return {"type": "http.request", "body": unread.pop()}
+            await disconnected.wait()
+            return {"type": "http.disconnect"}
 
+        async def send_message(message: "Message") -> None:
+            try:
+                send(message)
+            except OSError:
+                disconnected.set()
 
-def _decode_body(event: Event) -> Event:
-    if not event.get("isBase64Encoded"):
-        return {}
-    try:
-        text = base64.b64decode(event.get("body") or "", validate=True).decode()
-    except (binascii.Error, ValueError):  # UnicodeDecodeError is a ValueError
-        text = INVALID_JSON
-    return {"body": text, "isBase64Encoded": False}
-
-
-def _drop_invalid_headers(event: Event) -> Event:
-    """Without what a URL cannot be made of: Mangum and Starlette break at it. The port says nothing to us anyway."""
-    headers = {name: value for name, value in (event.get("headers") or {}).items() if _is_valid_header(name, value)}
-    several = {
-        name: values
-        for name, values in (event.get("multiValueHeaders") or {}).items()
-        if _is_valid_header(name, *values)
-    }
-    return {"headers": headers, "multiValueHeaders": several}
-
-
-def _is_valid_header(name: str, *values: str) -> bool:
-    match name.lower():
-        case "host":
-            return len(values) == 1 and bool(HOST_PATTERN.fullmatch(values[0]))
-        case "x-forwarded-proto":
-            return values in (("http",), ("https",))
-        case other:
-            return other != "x-forwarded-port"
-
-
-def _lowercase_headers(event: Event) -> dict[str, str]:
-    return {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+        tasks_before = asyncio.all_tasks()
+        try:
+            await self._app(scope, receive, send_message)
+        finally:
+            disconnected.set()
+            await self._drain()
+            for task in asyncio.all_tasks() - tasks_before:  # the sdk's event source leaves one behind
+                task.cancel()

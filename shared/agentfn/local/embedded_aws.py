@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import httpx
 
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.errors import ConfigurationError
 from agentfn.local.aws_resources import AwsResources, create_resources
 
@@ -22,7 +22,7 @@ _exclusive_lock = threading.Lock()
 
 
 class EmbeddedAws:
-    """Use as a context manager; inside, `agentfn.bootstrap.client` leads here. One at a time in a process.
+    """Use as a context manager; inside, `agentfn.aws_clients.aws_client` leads here. One at a time in a process.
 
     The clients are made on entering. The environment is as it was when that is done, so that a model at Bedrock, or a
     tool of the agent that works on AWS, has its user's own credentials and not the dummies from here.

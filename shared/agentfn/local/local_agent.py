@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentfn.agent import Agent
-from agentfn.bootstrap import aws_client
-from agentfn.lambda_handler import LambdaHandler, serve
+from agentfn.aws_clients import aws_client
+from agentfn.bootstrap import serve
+from agentfn.lambda_handler import LambdaHandler
 from agentfn.local.agent_folder import check_folder, import_path, load_app
 from agentfn.local.embedded_aws import EmbeddedAws
 from agentfn.local.execution_environments import ExecutionEnvironments

@@ -5,7 +5,7 @@ import os
 from decimal import Decimal
 from typing import Any
 
-from agentfn.event_sources.api_gateway import is_api_gateway_event
+from agentfn.event_sources.api_gateway_event import is_api_gateway_event
 from agentfn.runtime.fault import Fault, map_to_fault
 from agentfn.runtime.invocation import Invocation
 from agentfn.runtime.runtime_api import RuntimeApi

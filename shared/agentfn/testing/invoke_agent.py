@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from agentfn.agent import Agent
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.models import Model
 from agentfn.testing.stage import Stage
 

@@ -18,8 +18,9 @@ from uuid import uuid4
 from a2a.server.agent_execution import AgentExecutor
 
 from agentfn.agent import Agent
-from agentfn.bootstrap import aws_client
-from agentfn.lambda_handler import LambdaHandler, serve
+from agentfn.aws_clients import aws_client
+from agentfn.bootstrap import serve
+from agentfn.lambda_handler import LambdaHandler
 from agentfn.local.aws_resources import AwsResources, create_resources
 from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rest_event, rpc_event
 from agentfn.models import Model

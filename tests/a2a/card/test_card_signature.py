@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from agentfn import Agent, ConfigurationError, Skill
 from agentfn.a2a.card.signing_keys import SigningKeys, parse_keys
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, rest_event
 from support.raw_http_server import RawHttpServer, http_response
 

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from agentfn import Agent, Context, InputFile, tool
-from agentfn.bootstrap import aws_client
+from agentfn.aws_clients import aws_client
 from agentfn.testing import RpcError, ScriptedModel, Stage, calls
 from conftest import task_state
 
