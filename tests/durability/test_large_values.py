@@ -8,6 +8,7 @@ from a2a.types import Task
 
 from agentfn import Agent, Output, tool
 from agentfn.aws_clients import aws_client, s3_client
+from agentfn.files import Bucket
 from agentfn.models import ModelRequest, ToolCall, Turn
 from agentfn.store import TaskRecord
 from agentfn.store.payload_codec import PayloadCodec
