@@ -1,4 +1,4 @@
-"""Which earlier tasks a message is to be read with."""
+"""Loads the tasks that a message refers to, and those of its context."""
 
 from collections.abc import Sequence
 
@@ -18,22 +18,21 @@ REFERENCE_NOT_FOUND = "reference_task_ids: there is no such task: {id}"
 async def load_related_tasks(
     task_store: TaskStore, owner: str, message: Message, engine: Engine, settings: Settings
 ) -> RelatedTasks:
-    """The tasks that it refers to, and where it begins a new one, those of its conversation. An executor gets none.
+    """Returns the referenced tasks and, for a new task, the others of its context. None for an executor.
 
-    Raises InvalidParamsError for a reference that leads to nothing, or to another caller's task: both read the same.
+    Raises InvalidParamsError if a task does not exist or belongs to another caller; the text does not tell which.
     """
     _check_reference_ids(message.reference_task_ids)
     if not engine.reads_transcript:
         return RelatedTasks()
     context_id = message.context_id if settings.run.memory_chars and not message.task_id else ""
-    own = {message.task_id} if message.task_id else set()
-    referred = [task_id for task_id in message.reference_task_ids if task_id not in own]
-    earlier = await find_related_tasks(task_store, owner, context_id, referred)
-    found = {head.task.id for head in earlier.referenced}
-    for task_id in referred:
-        if task_id not in found:
+    referenced_ids = [task_id for task_id in message.reference_task_ids if task_id != message.task_id or not task_id]
+    related = await find_related_tasks(task_store, owner, context_id, referenced_ids)
+    found_ids = {record.task.id for record in related.referenced}
+    for task_id in referenced_ids:
+        if task_id not in found_ids:
             raise InvalidParamsError(REFERENCE_NOT_FOUND.format(id=task_id))
-    return earlier
+    return related
 
 
 def _check_reference_ids(ids: Sequence[str]) -> None:

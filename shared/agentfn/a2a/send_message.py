@@ -1,8 +1,9 @@
-"""A message becomes a task, or goes on with one that waits."""
+"""Sends a message to the agent: it begins a task, or continues one that waits for input."""
 
 import asyncio
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -23,18 +24,19 @@ from agentfn.settings import Settings
 from agentfn.store import MessageRecord, TaskRecord, TaskStore
 from agentfn.store.push_store import PushSubscription, subscription_item, with_ids
 from agentfn.store.task_events import status_event
+from agentfn.tools import FileRecord
 
-SAFETY_MARGIN_SECONDS = 3.0  # seconds after a lease's end that its insurance comes
-MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.2, 2.0  # seconds between the looks at a task that another invocation works on
+SAFETY_MARGIN_SECONDS = 3.0  # between the end of a lease and the continuation that follows it
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.2, 2.0  # between reads of a task that another invocation works on
 TASK_ENDED = "task {id} has ended and takes no more messages; start a new task with the same contextId"
 MESSAGE_ID_REUSED = "message_id or Idempotency-Key was used before, for another message; give each message its own"
 TASK_BUSY = "task {id} is being worked on; send a follow-up when it asks for input, or start a new task"
 
 
 class SendMessage:
-    """One caller's message. `wait` says that he waits for the end of the task, as far as the front door lets him.
+    """Handles one message. With `wait`, the caller waits for the end of the task, as long as API Gateway allows.
 
-    With a `listener`, the task is worked on beside him: he is told what happens, and is not waited for.
+    With `task_streams`, the run goes on in the background while the caller is sent its events.
     """
 
     def __init__(
@@ -56,163 +58,177 @@ class SendMessage:
         self._runs_here = wait and runner.engine.can_suspend  # a request has no time for a run that cannot be suspended
         self._deadline = call.deadline if task_streams is not None else call.response_deadline
 
-    async def start(self, incoming: InboundMessage, push: PushSubscription | None = None) -> TaskRecord:
-        """A new task; `push` is who else wants to be told of it, from its beginning.
+    async def start(self, message: InboundMessage, push: PushSubscription | None = None) -> TaskRecord:
+        """Begins a task. `push` subscribes to it from its first event.
 
-        Insurance first, then the task: a message for a task that never came to be is a no-op.
+        The safety continuation is sent before the task is written: if the write fails, its run finds no task.
         """
-        earlier = await self._load_related_tasks(incoming)
-        task = Task(id=str(uuid4()), context_id=incoming.message.context_id or str(uuid4()))
-        head = TaskRecord(self._task_store.agent, self._owner, task, skill=incoming.skill)
-        head = dataclasses.replace(head, **await self._store_message(incoming, head))
-        memory = earlier.to_memory(head.files, self._settings)
-        turns = [*memory.turns, Turn("user", incoming.user_prompt(head.files))]
-        head = dataclasses.replace(head, files=(*head.files, *memory.files))
+        related = await self._load_related_tasks(message)
+        task = Task(id=str(uuid4()), context_id=message.message.context_id or str(uuid4()))
+        new_record = TaskRecord(self._task_store.agent, self._owner, task, skill=message.skill)
+        files = await self._store_files(message, new_record)
+        memory = related.to_memory(files, self._settings)
+        turns = [*memory.turns, Turn("user", message.user_prompt(files))]
         lease = self._lease_seconds()
-        await self._enqueue_safety_continuation(head, lease)
-        head = dataclasses.replace(head, idle=int(self._runs_here), **self._lease_fields(head, lease))
-        records = incoming.message_records(task.id)
+        await self._enqueue_safety_continuation(task.id, new_record.version, lease)
+        record = dataclasses.replace(
+            new_record,
+            task=self._append_message(task, message, files),
+            files=(*files, *memory.files),
+            idle=int(self._runs_here),
+            **self._lease_fields(new_record, lease),
+        )
+        message_records = message.message_records(task.id)
         try:
-            subscribed = functools.partial(_subscription_items, push) if push else None
-            head = await self._task_store.create(head, records, turns, subscribed)
+            subscription_items = functools.partial(_subscription_items, push) if push else None
+            record = await self._task_store.create(record, message_records, turns, subscription_items)
         except ConflictError:
-            return await self._find_original(records)
-        return await self._start_run(head, turns)
+            return await self._find_original(message_records)
+        return await self._start_run(record, turns)
 
-    async def follow_up(self, incoming: InboundMessage) -> TaskRecord:
-        """The answer to a task that waits: it goes on with the same transcript."""
-        loaded = await self._task_store.read_with_turns(self._owner, incoming.message.task_id)
+    async def follow_up(self, message: InboundMessage) -> TaskRecord:
+        """Continues a task that waits for input, with the same transcript."""
+        loaded = await self._task_store.read_with_turns(self._owner, message.message.task_id)
         if loaded is None:
             raise TaskNotFoundError
-        head, turns = loaded
-        records = incoming.message_records(head.task.id)
-        if not head.is_waiting and await self._find_message_record(records):
-            return await self._find_original(records)
-        self._check_follow_up(head, incoming)
-        from agentfn.loop.transcript import (  # a task that is begun or read needs no loop
-            order_turns,
-            pending_calls,
-            turns_of_loop,
-        )
-
-        earlier = await self._load_related_tasks(incoming)
-        received = await self._store_message(incoming, head)
-        said = incoming.user_prompt(received["files"][len(head.files) :])
-        loop = loop_awaiting_input(head.task)
-        new = [Turn("user", said, loop_name=loop)]
-        if not pending_calls(order_turns(turns_of_loop(turns, loop))):  # the verdict on a call stands right after it
-            memory = earlier.to_memory(received["files"], self._settings)
-            received["files"] += memory.files
-            new = [*(dataclasses.replace(turn, loop_name=loop) for turn in memory.turns), *new]
+        record, turns = loaded
+        message_records = message.message_records(record.task.id)
+        if not record.is_waiting and await self._find_message_record(message_records):
+            return await self._find_original(message_records)
+        _check_follow_up(record, message)
+        related = await self._load_related_tasks(message)
+        files = await self._store_files(message, record)
+        new_files = files[len(record.files) :]
+        loop_name = loop_awaiting_input(record.task)
+        new_turns = [Turn("user", message.user_prompt(new_files), loop_name=loop_name)]
+        if not _has_pending_calls(turns, loop_name):  # an approval must come right after its call
+            memory = related.to_memory(files, self._settings)
+            files += memory.files
+            new_turns = [*(dataclasses.replace(turn, loop_name=loop_name) for turn in memory.turns), *new_turns]
         lease = self._lease_seconds()
-        await self._enqueue_safety_continuation(dataclasses.replace(head, version=head.version + 1), lease)
-        changes = {**received, **self._lease_fields(head, lease)}
-        events = [status_event(received["task"])]
+        await self._enqueue_safety_continuation(record.task.id, record.version + 1, lease)
+        task = self._append_message(record.task, message, new_files)
+        changes = {"task": task, "files": files, **self._lease_fields(record, lease)}
         try:
-            head = await self._task_store.save(head, turns=new, events=events, messages=records, **changes)
+            record = await self._task_store.save(
+                record, turns=new_turns, events=[status_event(task)], messages=message_records, **changes
+            )
         except ConflictError:
-            return await self._find_original(records)
-        return await self._start_run(head, [*turns, *new])
+            return await self._find_original(message_records)
+        return await self._start_run(record, [*turns, *new_turns])
 
-    async def find_duplicate(self, incoming: InboundMessage) -> TaskRecord | None:
-        """The task that this message went to before; None for a message that is new."""
-        records = incoming.message_records("")
-        return await self._find_original(records) if await self._find_message_record(records) else None
+    async def find_duplicate(self, message: InboundMessage) -> TaskRecord | None:
+        """Returns the task that this message was sent to before; None for a new message."""
+        message_records = message.message_records("")
+        if not await self._find_message_record(message_records):
+            return None
+        return await self._find_original(message_records)
 
-    async def _load_related_tasks(self, incoming: InboundMessage) -> RelatedTasks:
+    async def _load_related_tasks(self, message: InboundMessage) -> RelatedTasks:
         engine = self._runner.engine
-        return await load_related_tasks(self._task_store, self._owner, incoming.message, engine, self._settings)
+        return await load_related_tasks(self._task_store, self._owner, message.message, engine, self._settings)
 
     def _lease_seconds(self) -> float:
-        """Seconds that a run which begins here may hold the task; 0 leaves it to the queue."""
+        """Returns how long a run that begins here may hold the task; 0 leaves the run to the queue."""
         return self._runner.lease(self._deadline).duration() if self._runs_here else 0.0
 
-    async def _enqueue_safety_continuation(self, coming: TaskRecord, lease: float) -> None:
-        """A continuation for a head that is about to be written: for now, or for when its lease will have ended."""
-        message = Continuation(self._owner, coming.task.id, coming.version, self._task_store.clock())
-        await self._runner.enqueue_run(message, lease + SAFETY_MARGIN_SECONDS if lease else 0.0)
+    async def _enqueue_safety_continuation(self, task_id: str, version: int, lease: float) -> None:
+        """Asks for a run of the version that is about to be written: now, or when the lease will have ended."""
+        continuation = Continuation(self._owner, task_id, version, self._task_store.clock())
+        await self._runner.enqueue_run(continuation, lease + SAFETY_MARGIN_SECONDS if lease else 0.0)
 
-    def _lease_fields(self, head: TaskRecord, lease: float) -> dict[str, Any]:
-        """The head's fields for a run that begins with such a lease, or for none."""
+    def _lease_fields(self, record: TaskRecord, lease: float) -> dict[str, Any]:
+        """Returns the record's fields for a run that begins with such a lease, or for no run."""
         begins = lease > 0
-        return {"held": begins, "lease_end": self._task_store.clock() + lease, "run": head.run + begins}
+        return {"held": begins, "lease_end": self._task_store.clock() + lease, "run": record.run + begins}
 
-    async def _start_run(self, head: TaskRecord, turns: list[Turn]) -> TaskRecord:
-        """The task is accepted: whatever happens to a run that begins here, its insurance brings another."""
+    async def _start_run(self, record: TaskRecord, turns: list[Turn]) -> TaskRecord:
+        """Runs the stored task here, or waits for the queue's run. If the run dies, the safety continuation follows."""
         if self._task_streams is not None:
             if self._runs_here:
-                self._task_streams.run_in_background(self._run(head, turns))
-            return head
+                self._task_streams.run_in_background(self._run(record, turns))
+            return record
         if not self._runs_here:
-            return await self._wait_for_task(head)
-        return await self._run(head, turns)
+            return await self._wait_for_task(record)
+        return await self._run(record, turns)
 
-    async def _run(self, head: TaskRecord, turns: list[Turn]) -> TaskRecord:
+    async def _run(self, record: TaskRecord, turns: list[Turn]) -> TaskRecord:
         try:
-            return await self._runner.run(head, turns, self._deadline)
+            return await self._runner.run(record, turns, self._deadline)
         except AwsError:
-            return head
+            return record
 
-    async def _wait_for_task(self, head: TaskRecord) -> TaskRecord:
-        """The head, when it is over or time is up, where the caller waits for what another invocation does."""
+    async def _wait_for_task(self, record: TaskRecord) -> TaskRecord:
+        """If the caller waits, polls until the task is no longer open or time is up."""
         pause = MIN_POLL_SECONDS
-        while self._wait and head.is_open and self._deadline.remaining() > pause:
+        while self._wait and record.is_open and self._deadline.remaining() > pause:
             await asyncio.sleep(pause)
-            head = await self._task_store.read(self._owner, head.task.id) or head
+            record = await self._task_store.read(self._owner, record.task.id) or record
             pause = min(MAX_POLL_SECONDS, pause * 1.5)
-        return head
+        return record
 
-    async def _store_message(self, incoming: InboundMessage, head: TaskRecord) -> dict[str, Any]:
-        """The task with the message in its history, and its files stored. Files that no task comes to name expire."""
+    async def _store_files(self, message: InboundMessage, record: TaskRecord) -> tuple[FileRecord, ...]:
+        """Stores the message's files and returns all of the task's. The bucket expires those that no task names."""
+        if not message.files:
+            return record.files
+
+        def attach_all() -> tuple[FileRecord, ...]:
+            with self._runner.open_workspace(record) as workspace:
+                for file in message.files:
+                    workspace.attach(file)
+                return workspace.records
+
         try:
-            records = await asyncio.to_thread(self._store_files, incoming, head)
-        except StoredDataError as error:  # an upload that was there a moment ago
+            return await asyncio.to_thread(attach_all)
+        except StoredDataError as error:  # an upload was deleted just now
             raise InvalidParamsError(f"a file of the message is gone: {error}; upload it again") from None
-        new = records[len(head.files) :]
-        state = TaskState.TASK_STATE_WORKING if self._runs_here else TaskState.TASK_STATE_SUBMITTED
-        task = with_status(head.task, state)
-        if head.task.status.HasField("message"):
-            task.history.append(head.task.status.message)
-        task.history.append(incoming.history_message(task.id, task.context_id, new))
-        return {"task": task, "files": records}
 
-    def _store_files(self, incoming: InboundMessage, head: TaskRecord) -> Any:
-        if not incoming.files:
-            return head.files
-        with self._runner.open_workspace(head) as files:
-            for file in incoming.files:
-                files.attach(file)
-            return files.records
+    def _append_message(self, task: Task, message: InboundMessage, files: Sequence[FileRecord]) -> Task:
+        """Returns a copy of the task that works, or is to be worked on, with the message in its history."""
+        changed = with_status(task, TaskState.TASK_STATE_WORKING if self._runs_here else TaskState.TASK_STATE_SUBMITTED)
+        if task.status.HasField("message"):
+            changed.history.append(task.status.message)
+        changed.history.append(message.history_message(task.id, task.context_id, files))
+        return changed
 
-    async def _find_original(self, records: list[MessageRecord]) -> TaskRecord:
-        """The task that this message went to before. Raises InvalidParamsError for another message of that id."""
-        known = await self._find_message_record(records)
+    async def _find_original(self, message_records: list[MessageRecord]) -> TaskRecord:
+        """Returns the task that this message was sent to before.
+
+        Raises InvalidParamsError if another message had the same id or key.
+        """
+        known = await self._find_message_record(message_records)
         if known is None:
-            raise UnsupportedOperationError(TASK_BUSY.format(id=records[0].task_id))
-        if known.digest != records[0].digest:
+            raise UnsupportedOperationError(TASK_BUSY.format(id=message_records[0].task_id))
+        if known.digest != message_records[0].digest:
             raise InvalidParamsError(MESSAGE_ID_REUSED)
-        head = await self._task_store.read(self._owner, known.task_id)
-        if head is None:
+        record = await self._task_store.read(self._owner, known.task_id)
+        if record is None:
             raise TaskNotFoundError
-        return head if self._task_streams is not None else await self._wait_for_task(head)
+        return record if self._task_streams is not None else await self._wait_for_task(record)
 
-    async def _find_message_record(self, records: list[MessageRecord]) -> MessageRecord | None:
-        """What is on record under one of the names."""
-        for record in records:
-            if known := await self._task_store.find_message(self._owner, record.message_id):
+    async def _find_message_record(self, message_records: list[MessageRecord]) -> MessageRecord | None:
+        for message_record in message_records:
+            if known := await self._task_store.find_message(self._owner, message_record.message_id):
                 return known
         return None
 
-    def _check_follow_up(self, head: TaskRecord, incoming: InboundMessage) -> None:
-        context_id = incoming.message.context_id
-        if context_id and context_id != head.task.context_id:
-            raise InvalidParamsError(f"task {head.task.id} belongs to another context than {context_id}")
-        if head.is_terminal:
-            raise UnsupportedOperationError(TASK_ENDED.format(id=head.task.id))
-        if not head.is_waiting:
-            raise UnsupportedOperationError(TASK_BUSY.format(id=head.task.id))
+
+def _has_pending_calls(turns: list[Turn], loop_name: str) -> bool:
+    from agentfn.loop.transcript import order_turns, pending_calls, turns_of_loop  # only follow-ups need the loop
+
+    return bool(pending_calls(order_turns(turns_of_loop(turns, loop_name))))
 
 
-def _subscription_items(push: PushSubscription, head: TaskRecord) -> list[Any]:
-    config = with_ids(push.config, head.task.id)
-    return [subscription_item(head, dataclasses.replace(push, config=config, delivered_version=0))]
+def _check_follow_up(record: TaskRecord, message: InboundMessage) -> None:
+    context_id = message.message.context_id
+    if context_id and context_id != record.task.context_id:
+        raise InvalidParamsError(f"task {record.task.id} belongs to another context than {context_id}")
+    if record.is_terminal:
+        raise UnsupportedOperationError(TASK_ENDED.format(id=record.task.id))
+    if not record.is_waiting:
+        raise UnsupportedOperationError(TASK_BUSY.format(id=record.task.id))
+
+
+def _subscription_items(push: PushSubscription, record: TaskRecord) -> list[Any]:
+    config = with_ids(push.config, record.task.id)
+    return [subscription_item(record, dataclasses.replace(push, config=config, delivered_version=0))]

@@ -1,4 +1,4 @@
-"""The doors for files beside the protocol's own: a download that stays where it is, and an upload past the function."""
+"""HTTP endpoints for files: a permanent URL for downloads, and uploads that go straight to the bucket."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ from agentfn.tools import File
 from agentfn.tools.workspaces.file_names import MEDIA_TYPE, sanitize_file_name
 
 UPLOADS_PATH = "/uploads"
-MAX_MEDIA_TYPE_CHARS = 200  # characters
+MAX_MEDIA_TYPE_CHARS = 200
 NO_STORE_HEADERS = {"Cache-Control": "no-store"}
 FILE_NOT_FOUND = "There is no such file, or it has expired."
 STORAGE_UNAVAILABLE = "The file's place cannot be reached at the moment; the agent's log says why."
@@ -28,8 +28,8 @@ STORAGE_UNAVAILABLE = "The file's place cannot be reached at the moment; the age
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class InvalidUpload(ValueError):  # noqa: N818 - it reads as a state
-    """`field` of a request cannot be taken as it is."""
+class InvalidUpload(ValueError):  # noqa: N818
+    """A request for an upload is invalid: its `field`, or all of it if that is empty."""
 
     def __init__(self, field: str, text: str, status: int = 400) -> None:
         super().__init__(f"{field}: {text}" if field else text)
@@ -38,7 +38,7 @@ class InvalidUpload(ValueError):  # noqa: N818 - it reads as a state
 
 @dataclass(frozen=True)
 class UploadRequest:
-    """An upload that somebody wants to make, of at most `most` bytes."""
+    """A request for an upload of at most `max_bytes`."""
 
     name: str
     media_type: str
@@ -46,11 +46,11 @@ class UploadRequest:
 
 
 def file_routes(task_store: TaskStore, bucket: Bucket, agent_name: str, max_upload_bytes: int) -> list[Route]:
-    """Behind the guard: each request has its caller."""
-    door = FileEndpoints(task_store, bucket, agent_name, max_upload_bytes)
+    """Creates the routes. They need AuthenticationMiddleware."""
+    endpoints = FileEndpoints(task_store, bucket, agent_name, max_upload_bytes)
     return [
-        Route(f"{FILES_PATH}{{id}}", _map_storage_errors(door.download), methods=["GET"]),
-        Route(UPLOADS_PATH, _map_storage_errors(door.create_upload), methods=["POST"]),
+        Route(f"{FILES_PATH}{{id}}", _map_storage_errors(endpoints.download), methods=["GET"]),
+        Route(UPLOADS_PATH, _map_storage_errors(endpoints.create_upload), methods=["POST"]),
     ]
 
 
@@ -62,75 +62,75 @@ class FileEndpoints:
         self._max_upload_bytes = max_upload_bytes
 
     async def download(self, request: Request) -> Response:
-        """On to a link that was signed just now. What is another caller's is as if it were not there."""
+        """Redirects to a presigned URL. Other callers' files are not found."""
         key = await self._find_key(request.path_params["id"], CallContext.from_scope(request.scope).caller.id)
         if key is None or await run_in_threadpool(self._bucket.get_info, key) is None:
             return _error_response(404, FILE_NOT_FOUND)
         return RedirectResponse(self._bucket.presigned_url(key), 302, NO_STORE_HEADERS)
 
     async def create_upload(self, request: Request) -> Response:
-        """What an upload is made with, and the part by which a message refers to it."""
+        """Answers with a presigned form for the upload, and with the part that refers to it in a message."""
         try:
-            wanted = parse_upload_request(await request.body(), self._max_upload_bytes)
-        except InvalidUpload as unfit:
-            return _error_response(unfit.status, str(unfit), field=unfit.field)
+            upload = parse_upload_request(await request.body(), self._max_upload_bytes)
+        except InvalidUpload as error:
+            return _error_response(error.status, str(error), field=error.field)
         uploads = UploadStore(self._bucket, self._agent_name, CallContext.from_scope(request.scope).caller.id)
-        upload_id, form = await run_in_threadpool(uploads.create_form, wanted.name, wanted.media_type, wanted.max_bytes)
-        offered = {
+        upload_id, form = await run_in_threadpool(uploads.create_form, upload.name, upload.media_type, upload.max_bytes)
+        content = {
             "id": upload_id,
             "url": form.url,
             "fields": form.fields,
             "expires": f"{form.expires:%Y-%m-%dT%H:%M:%SZ}",
-            "maxSize": wanted.max_bytes,
-            "part": {"url": f"upload:{upload_id}", "filename": wanted.name, "mediaType": wanted.media_type},
+            "maxSize": upload.max_bytes,
+            "part": {"url": f"upload:{upload_id}", "filename": upload.name, "mediaType": upload.media_type},
         }
-        return JSONResponse(offered, 201, NO_STORE_HEADERS)
+        return JSONResponse(content, 201, NO_STORE_HEADERS)
 
     async def _find_key(self, text: str, owner: str) -> str | None:
         ids = parse_file_id(text)
-        head = await self._task_store.read(owner, ids[0]) if ids else None
-        return find_object_key(head.task, ids[1]) if ids and head else None
+        record = await self._task_store.read(owner, ids[0]) if ids else None
+        return find_object_key(record.task, ids[1]) if ids and record else None
 
 
 def parse_upload_request(body: bytes, max_bytes: int) -> UploadRequest:
-    """Raises Unfit, which names the field."""
+    """Parses the JSON body. Raises InvalidUpload, which names the field."""
     try:
-        shape: Any = json.loads(body)
+        content: Any = json.loads(body)
     except (ValueError, RecursionError):
-        shape = None
-    if not isinstance(shape, dict):
+        content = None
+    if not isinstance(content, dict):
         raise InvalidUpload(
             "", 'the body must be a JSON object, as {"name": "a.csv", "mediaType": "text/csv", "size": 1000}'
         )
-    name, kind, size = (shape.get(field) for field in ("name", "mediaType", "size"))
+    name, media_type, size = (content.get(field) for field in ("name", "mediaType", "size"))
     if not isinstance(name, str) or not name.strip():
         raise InvalidUpload("name", "must be a text, the file's name")
-    if kind is not None and not (
-        isinstance(kind, str) and len(kind) <= MAX_MEDIA_TYPE_CHARS and MEDIA_TYPE.fullmatch(kind)
+    if media_type is not None and not (
+        isinstance(media_type, str) and len(media_type) <= MAX_MEDIA_TYPE_CHARS and MEDIA_TYPE.fullmatch(media_type)
     ):
         raise InvalidUpload("mediaType", "must be a media type, as text/csv; it may be left out")
     if size is not None and (type(size) is not int or size < 1):
         raise InvalidUpload("size", "must be a whole number of bytes, 1 at least; it may be left out")
     if size is not None and size > max_bytes:
         raise InvalidUpload("size", f"{size:,} bytes; {max_bytes:,} are allowed", 413)
-    called = sanitize_file_name(name)
-    return UploadRequest(called, kind or File(called, b"").content_type, size or max_bytes)
+    safe_name = sanitize_file_name(name)
+    return UploadRequest(safe_name, media_type or File(safe_name, b"").content_type, size or max_bytes)
 
 
-def _map_storage_errors(answer: Endpoint) -> Endpoint:
-    """What AWS, or the state that is there, does not let us answer is in the log."""
+def _map_storage_errors(endpoint: Endpoint) -> Endpoint:
+    """Answers with status 503 if AWS or the stored data causes an error, and logs it."""
 
-    async def minded(request: Request) -> Response:
+    async def wrapped(request: Request) -> Response:
         try:
-            return await answer(request)
+            return await endpoint(request)
         except (AwsError, StoredDataError):
-            logger.exception("a file's door failed")
+            logger.exception("could not serve a file")
             return _error_response(503, STORAGE_UNAVAILABLE)
 
-    return minded
+    return wrapped
 
 
-def _error_response(status: int, text: str, **more: str) -> JSONResponse:
+def _error_response(status: int, text: str, **fields: str) -> JSONResponse:
     return JSONResponse(
-        {"error": text, **{name: value for name, value in more.items() if value}}, status, NO_STORE_HEADERS
+        {"error": text, **{name: value for name, value in fields.items() if value}}, status, NO_STORE_HEADERS
     )

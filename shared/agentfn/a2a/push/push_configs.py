@@ -1,4 +1,4 @@
-"""Push configurations: who wants to be told of a task, as its owner sets it."""
+"""Push notification configurations of a task: their validation, and the methods to set, read and delete them."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from agentfn.runs.work_queue import PushJob, WorkQueue
 from agentfn.store import TaskRecord, TaskStore
 from agentfn.store.push_store import PushStore, PushSubscription, with_ids
 
-MAX_CONFIG_COUNT = 10  # configurations of one task
-MAX_CONFIG_ID_CHARS, MAX_SECRET_CHARS = 128, 4_096  # characters
-CATCH_UP_DELAY_SECONDS = 3.0  # seconds until a new subscriber is told of what happened while he was written down
+MAX_CONFIG_COUNT = 10  # for one task
+MAX_CONFIG_ID_CHARS, MAX_SECRET_CHARS = 128, 4_096
+CATCH_UP_DELAY_SECONDS = 3.0  # then events that were written at the same time are delivered too
 
 
 class WebhookClient(Protocol):
-    """The guarded fetcher, as far as webhooks go. `hosts` are the only ones it reaches, if there are any."""
+    """Posts to webhooks. If there are `hosts`, only they are allowed."""
 
     @property
     def hosts(self) -> tuple[str, ...]: ...
@@ -36,7 +36,7 @@ class WebhookClient(Protocol):
 
 @dataclass(frozen=True)
 class PushConfigService:
-    """`look_up` is how many seconds a webhook's name has to resolve before it counts as unknown."""
+    """Sets, reads and deletes configurations. `lookup_seconds` limits how long a webhook's name may take to resolve."""
 
     task_store: TaskStore
     queue: WorkQueue
@@ -45,52 +45,53 @@ class PushConfigService:
     lookup_seconds: float = 5.0
 
     async def set(
-        self, head: TaskRecord, config: TaskPushNotificationConfig, call: CallContext
+        self, record: TaskRecord, config: TaskPushNotificationConfig, call: CallContext
     ) -> TaskPushNotificationConfig:
-        """Raises InvalidParamsError for an address that nothing may be sent to, and for one subscriber too many."""
-        wanted = await self.validate(config, head.task.id)
-        others = [push for push in await self.push_store.list_all(head) if push.config.id != wanted.id]
+        """Stores a configuration. Raises InvalidParamsError for a URL that is not allowed, or one too many."""
+        stored = await self.validate(config, record.task.id)
+        others = [push for push in await self.push_store.list_all(record) if push.config.id != stored.id]
         if len(others) >= MAX_CONFIG_COUNT:
             raise InvalidParamsError(f"the task has {len(others)} push configurations; {MAX_CONFIG_COUNT} are allowed")
         try:
             await self.push_store.put(
-                head, PushSubscription(wanted, call.is_v0_3, delivered_version=head.version, agent_url=call.base_url)
+                record,
+                PushSubscription(stored, call.is_v0_3, delivered_version=record.version, agent_url=call.base_url),
             )
         except ConflictError:
             raise TaskNotFoundError from None
-        message = PushJob(head.owner, head.task.id, head.version, self.task_store.clock(), wanted.id)
-        await self.queue.send(message, CATCH_UP_DELAY_SECONDS)
-        return wanted
+        job = PushJob(record.owner, record.task.id, record.version, self.task_store.clock(), stored.id)
+        await self.queue.send(job, CATCH_UP_DELAY_SECONDS)
+        return stored
 
-    async def get(self, head: TaskRecord, config_id: str) -> TaskPushNotificationConfig:
-        """An old client may leave the id out: he means the first one."""
-        wanted = [push.config for push in await self.push_store.list_all(head) if config_id in ("", push.config.id)]
-        if not wanted:
-            raise TaskNotFoundError(f"task {head.task.id} has no push configuration {config_id!r}")
-        return wanted[0]
+    async def get(self, record: TaskRecord, config_id: str) -> TaskPushNotificationConfig:
+        """Returns the configuration; the first one without an id, which clients of 0.3 may leave out."""
+        configs = [push.config for push in await self.push_store.list_all(record) if config_id in ("", push.config.id)]
+        if not configs:
+            raise TaskNotFoundError(f"task {record.task.id} has no push configuration {config_id!r}")
+        return configs[0]
 
-    async def list(self, head: TaskRecord) -> list[TaskPushNotificationConfig]:
-        return [push.config for push in await self.push_store.list_all(head)]
+    async def list(self, record: TaskRecord) -> list[TaskPushNotificationConfig]:
+        return [push.config for push in await self.push_store.list_all(record)]
 
-    async def delete(self, head: TaskRecord, config_id: str) -> None:
-        if len(config_id) <= MAX_CONFIG_ID_CHARS:  # there is no other
-            await self.push_store.delete(head, config_id)
+    async def delete(self, record: TaskRecord, config_id: str) -> None:
+        if len(config_id) <= MAX_CONFIG_ID_CHARS:
+            await self.push_store.delete(record, config_id)
 
-    async def delivery_metadata(self, head: TaskRecord) -> dict[str, Any]:
-        """What the task's metadata says of itself, and of how far its subscribers have been told."""
-        pushes = await self.push_store.list_all(head)
+    async def delivery_metadata(self, record: TaskRecord) -> dict[str, Any]:
+        """Returns the task's metadata with the state of its deliveries: the last version, and whether it failed."""
+        pushes = await self.push_store.list_all(record)
         states = {
             push.config.id: {"delivered": push.delivered_version, **({"failed": True} if push.has_failed else {})}
             for push in pushes
         }
-        return {**read_metadata(head.task), "push": states}
+        return {**read_metadata(record.task), "push": states}
 
     async def new_subscription(self, config: TaskPushNotificationConfig, call: CallContext) -> PushSubscription:
         """Validates a configuration that comes with a message, whose task may not exist yet."""
         return PushSubscription(await self.validate(config, ""), call.is_v0_3, agent_url=call.base_url)
 
     async def validate(self, config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
-        """The configuration as it is to be kept; without a task id, as it is for a task that is yet to come."""
+        """Returns the configuration to store; unchanged if there is no task id yet. Raises InvalidParamsError."""
         if not config.url:
             raise InvalidParamsError("the push configuration has no url")
         if len(config.id) > MAX_CONFIG_ID_CHARS:
@@ -108,14 +109,14 @@ class PushConfigService:
         return with_ids(config, task_id) if task_id else config
 
     async def _is_unresolvable(self, host: str) -> bool:
-        """Whether a name leads nowhere now. It may later: each delivery looks it up anew, and is guarded as ever."""
+        """Returns whether a name does not resolve now. It is accepted: each delivery resolves and checks it again."""
         if parse_ip_address(host) or (self.webhook_client.hosts and not matches_host(host, self.webhook_client.hosts)):
             return False
         try:
             async with asyncio.timeout(self.lookup_seconds):
                 return not await self.webhook_client.resolver(host)
         except UnicodeError:
-            return False  # no name at all, and never will be
+            return False  # not a valid name
         except (OSError, TimeoutError):
             return True
 

@@ -1,4 +1,4 @@
-"""Delivers a task's events to those who want to be told: from the log, in order, at least once."""
+"""Delivers a task's events to webhooks: in order, at least once."""
 
 import asyncio
 import dataclasses
@@ -24,13 +24,13 @@ from agentfn.store.push_store import PushStore, PushSubscription, mark_delivered
 from agentfn.telemetry import logger
 
 MAX_ATTEMPTS = 8
-INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 5.0, 900.0  # seconds between tries
-CLAIM_SECONDS = 60.0  # seconds that one delivery is another's business
-STATUS_GONE = 410  # the subscriber's own word that he wants no more
+INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 5.0, 900.0
+CLAIM_SECONDS = 60.0  # for so long, other invocations do not deliver to the same webhook
+STATUS_GONE = 410  # the subscriber wants no more notifications
 
 
 class WebhookDelivery:
-    """`notary` signs what is sent; without one nothing is signed."""
+    """Posts events to the webhooks of a task's subscriptions. Without a `signer`, notifications are not signed."""
 
     def __init__(
         self,
@@ -50,97 +50,104 @@ class WebhookDelivery:
         self._webhook_client = webhook_client
         self._signer = signer
 
-    async def deliver(self, message: PushJob, deadline: Deadline) -> None:
-        """Whatever the subscribers of that task were not told yet. What fails is tried again, later and later."""
-        head = await self._task_store.read(message.owner, message.task_id)
-        if head is None or head.version < message.version:
-            if message.is_recent(self._task_store.clock()):
-                await self._queue.send(message, RECHECK_DELAY_SECONDS)
+    async def deliver(self, job: PushJob, deadline: Deadline) -> None:
+        """Delivers the events that the task's subscribers have not received. Failures are retried with a backoff."""
+        record = await self._task_store.read(job.owner, job.task_id)
+        if record is None or record.version < job.version:
+            if job.is_recent(self._task_store.clock()):
+                await self._queue.send(job, RECHECK_DELAY_SECONDS)
             return
-        pushes = await self._push_store.list_all(head)
-        wanted = [push for push in pushes if not push.has_failed and message.config_id in ("", push.config.id)]
-        await asyncio.gather(*(self._deliver_to(head, push, deadline) for push in wanted))
+        subscriptions = [
+            subscription
+            for subscription in await self._push_store.list_all(record)
+            if not subscription.has_failed and job.config_id in ("", subscription.config.id)
+        ]
+        await asyncio.gather(*(self._deliver_to(record, subscription, deadline) for subscription in subscriptions))
 
-    async def _deliver_to(self, head: TaskRecord, push: PushSubscription, deadline: Deadline) -> None:
-        if not await self._push_store.claim(head, push, self._task_store.clock() + CLAIM_SECONDS):
-            await self._enqueue_retry(
-                head, push, INITIAL_BACKOFF_SECONDS
-            )  # somebody else is at it: look once more when he is done
+    async def _deliver_to(self, record: TaskRecord, subscription: PushSubscription, deadline: Deadline) -> None:
+        if not await self._push_store.claim(record, subscription, self._task_store.clock() + CLAIM_SECONDS):
+            await self._enqueue_retry(record, subscription, INITIAL_BACKOFF_SECONDS)  # another invocation delivers now
             return
-        push = await self._push_store.get(head, push.config.id) or push  # as the one before has left it
-        while events := await self._task_store.read_events(head.owner, head.task.id, after=push.delivered_version):
-            for version, told in events:
+        # Another invocation may have delivered since the subscription was read.
+        subscription = await self._push_store.get(record, subscription.config.id) or subscription
+        while events := await self._task_store.read_events(
+            record.owner, record.task.id, after=subscription.delivered_version
+        ):
+            for version, responses in events:
                 if deadline.passed:
-                    await self._push_store.save_progress(head, push)
-                    await self._enqueue_retry(head, push, 0.0)
+                    await self._push_store.save_progress(record, subscription)
+                    await self._enqueue_retry(record, subscription, 0.0)
                     return
-                status = await self._post_events(head, push, told)
+                status = await self._post_events(record, subscription, responses)
                 if not 200 <= status < 300:
-                    await self._record_failure(head, push, status)
+                    await self._record_failure(record, subscription, status)
                     return
-                push = mark_delivered(push, version)
+                subscription = mark_delivered(subscription, version)
                 if not await self._push_store.save_progress(
-                    head, push, busy_until=self._task_store.clock() + CLAIM_SECONDS
+                    record, subscription, busy_until=self._task_store.clock() + CLAIM_SECONDS
                 ):
-                    return  # he was deleted
-        await self._push_store.save_progress(head, push)
+                    return  # the subscription was deleted
+        await self._push_store.save_progress(record, subscription)
 
-    async def _post_events(self, head: TaskRecord, push: PushSubscription, told: Sequence[StreamResponse]) -> int:
-        """The status that the last of them was answered with; 0 where there was no answer."""
-        for said in await self._event_bodies(head, push, told):
-            body = json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+    async def _post_events(
+        self, record: TaskRecord, subscription: PushSubscription, responses: Sequence[StreamResponse]
+    ) -> int:
+        """Posts the events until one fails. Returns the last response's status; 0 if there was no response."""
+        for content in await self._event_bodies(record, subscription, responses):
+            body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
             try:
-                headers = _request_headers(push) | await self._signature_headers(push, body)
-                status = await self._webhook_client.post(push.config.url, body, headers)
+                headers = _request_headers(subscription) | await self._signature_headers(subscription, body)
+                status = await self._webhook_client.post(subscription.config.url, body, headers)
             except (FileRejected, ConfigurationError) as error:
-                logger.warning("a webhook could not be told: %s", error, task_id=head.task.id)
+                logger.warning("could not notify a webhook: %s", error, task_id=record.task.id)
                 status = 0
             if not 200 <= status < 300:
                 return status
         return 200
 
-    async def _signature_headers(self, push: PushSubscription, body: bytes) -> dict[str, str]:
-        """Also as the bearer token, for a subscriber who asks for one and brings none of his own."""
+    async def _signature_headers(self, subscription: PushSubscription, body: bytes) -> dict[str, str]:
+        """Returns the signature's header; also a bearer token, if the subscriber wants one and gave none."""
         if self._signer is None:
             return {}
-        issuer = push.agent_url or self._agent_name
-        token = await self._signer.sign(issuer, push.config.url, push.config.task_id, body)
-        theirs = push.config.authentication
-        bearer = theirs.scheme.lower() == "bearer" and not theirs.credentials
-        return {SIGNATURE_HEADER: token, **({"Authorization": f"Bearer {token}"} if bearer else {})}
+        issuer = subscription.agent_url or self._agent_name
+        token = await self._signer.sign(issuer, subscription.config.url, subscription.config.task_id, body)
+        authentication = subscription.config.authentication
+        needs_token = authentication.scheme.lower() == "bearer" and not authentication.credentials
+        return {SIGNATURE_HEADER: token, **({"Authorization": f"Bearer {token}"} if needs_token else {})}
 
     async def _event_bodies(
-        self, head: TaskRecord, push: PushSubscription, told: Sequence[StreamResponse]
+        self, record: TaskRecord, subscription: PushSubscription, responses: Sequence[StreamResponse]
     ) -> list[Any]:
-        """What is sent: the events themselves; an old subscriber gets the task as it is now."""
-        if push.uses_v0_3:
-            now = await self._task_store.read(head.owner, head.task.id) or head
-            old = conversions.to_compat_task(presign_task(now.task, self._bucket, push.agent_url))
-            return [decode_numbers(old.model_dump(mode="json", by_alias=True, exclude_none=True))]
-        presigned = [presign_event(response, self._bucket, push.agent_url) for response in told]
+        """Returns the JSON to post: the events. A 0.3 subscriber gets the current task instead."""
+        if subscription.uses_v0_3:
+            latest = await self._task_store.read(record.owner, record.task.id) or record
+            old_task = conversions.to_compat_task(presign_task(latest.task, self._bucket, subscription.agent_url))
+            return [decode_numbers(old_task.model_dump(mode="json", by_alias=True, exclude_none=True))]
+        presigned = [presign_event(response, self._bucket, subscription.agent_url) for response in responses]
         return [decode_numbers(MessageToDict(to_stream_response(event))) for event in presigned]
 
-    async def _record_failure(self, head: TaskRecord, push: PushSubscription, status: int) -> None:
-        tries = push.failures + 1
-        failed = tries >= MAX_ATTEMPTS or status == STATUS_GONE
-        push = dataclasses.replace(push, failures=tries, has_failed=failed)
-        await self._push_store.save_progress(head, push)
-        if failed:
-            logger.warning("a webhook is given up", task_id=head.task.id, status=status, tries=tries)
+    async def _record_failure(self, record: TaskRecord, subscription: PushSubscription, status: int) -> None:
+        failures = subscription.failures + 1
+        give_up = failures >= MAX_ATTEMPTS or status == STATUS_GONE
+        subscription = dataclasses.replace(subscription, failures=failures, has_failed=give_up)
+        await self._push_store.save_progress(record, subscription)
+        if give_up:
+            logger.warning("gave up on a webhook", task_id=record.task.id, status=status, tries=failures)
             return
-        await self._enqueue_retry(head, push, min(MAX_BACKOFF_SECONDS, INITIAL_BACKOFF_SECONDS * 2.0 ** (tries - 1)))
+        await self._enqueue_retry(
+            record, subscription, min(MAX_BACKOFF_SECONDS, INITIAL_BACKOFF_SECONDS * 2.0 ** (failures - 1))
+        )
 
-    async def _enqueue_retry(self, head: TaskRecord, push: PushSubscription, delay: float) -> None:
-        now = self._task_store.clock()
-        message = PushJob(head.owner, head.task.id, head.version, now, push.config.id)
-        await self._queue.send(message, delay)
+    async def _enqueue_retry(self, record: TaskRecord, subscription: PushSubscription, delay_seconds: float) -> None:
+        job = PushJob(record.owner, record.task.id, record.version, self._task_store.clock(), subscription.config.id)
+        await self._queue.send(job, delay_seconds)
 
 
-def _request_headers(push: PushSubscription) -> dict[str, str]:
-    headers = {"Content-Type": "application/json" if push.uses_v0_3 else "application/a2a+json"}
-    if push.config.token:
-        headers["X-A2A-Notification-Token"] = push.config.token
-    authentication = push.config.authentication
+def _request_headers(subscription: PushSubscription) -> dict[str, str]:
+    headers = {"Content-Type": "application/json" if subscription.uses_v0_3 else "application/a2a+json"}
+    if subscription.config.token:
+        headers["X-A2A-Notification-Token"] = subscription.config.token
+    authentication = subscription.config.authentication
     if authentication.scheme and authentication.credentials:
         headers["Authorization"] = f"{authentication.scheme} {authentication.credentials}"
     return headers
