@@ -42,18 +42,15 @@ from a2a.utils.task import apply_history_length, validate_history_length, valida
 
 from agentfn.a2a.card.card_endpoint import CardEndpoint
 from agentfn.a2a.error_boundary import hide_internal_errors
-from agentfn.a2a.inbound_message import MAX_ID_CHARS, parse_message
-from agentfn.a2a.media_types import check_accepted_types
+from agentfn.a2a.inbound_message import MAX_ID_CHARS
+from agentfn.a2a.message_acceptor import MessageAcceptor
 from agentfn.a2a.outbound_task import message_reply, presign_task
 from agentfn.a2a.push.push_configs import PushConfigService
-from agentfn.a2a.send_message import SendMessage
 from agentfn.a2a.task_streams import STREAMING_UNSUPPORTED, TaskStreams
 from agentfn.a2a.wire.v0_3 import set_empty_history
-from agentfn.agent import Agent
 from agentfn.call_context import CallContext
 from agentfn.errors import ConflictError
-from agentfn.files import Bucket, UploadStore
-from agentfn.runs.runner import Runner
+from agentfn.files import Bucket
 from agentfn.runs.task_updates import with_status
 from agentfn.settings import Settings
 from agentfn.store import TaskLister, TaskRecord, TaskStore
@@ -64,9 +61,8 @@ from agentfn.store.task_events import status_event
 class AgentRequestHandler(RequestHandler):
     """Handles the protocol's methods. `push_configs` is None if the agent sends no push notifications."""
 
-    agent: Agent
     settings: Settings
-    runner: Runner
+    messages: MessageAcceptor
     task_store: TaskStore
     bucket: Bucket
     task_streams: TaskStreams
@@ -78,7 +74,7 @@ class AgentRequestHandler(RequestHandler):
         """Returns at once if `return_immediately` is set, else when the task ends, waits, or time is up."""
         call = CallContext.from_sdk(context)
         async with hide_internal_errors(call):
-            record = await self._accept_message(params, call)
+            record = await self.messages.accept(params, call)
             return message_reply(record.task) or self._to_response(record.task, call, params.configuration)
 
     @validate_request_params
@@ -136,7 +132,7 @@ class AgentRequestHandler(RequestHandler):
         self._require_streaming()
         call = CallContext.from_sdk(context)
         async with hide_internal_errors(call):
-            record = await self._accept_message(params, call, self.task_streams)
+            record = await self.messages.accept(params, call, self.task_streams)
         async for event in self._follow_task(record, call, params.configuration):
             yield event
 
@@ -201,30 +197,6 @@ class AgentRequestHandler(RequestHandler):
                 error = ExtendedAgentCardNotConfiguredError if call.is_v0_3 else UnsupportedOperationError
                 raise error("this agent has no extended card: its public one says all")
             return await self.card_endpoint.extended_card(call.base_url, signed=not call.is_v0_3)
-
-    async def _accept_message(
-        self, params: SendMessageRequest, call: CallContext, streams: TaskStreams | None = None
-    ) -> TaskRecord:
-        validate_history_length(params.configuration)
-        set_empty_history(params.configuration, call)
-        agent, settings = self.agent, self.settings
-        check_accepted_types(params.configuration.accepted_output_modes, agent.output_modes)
-        wait = streams is not None or not params.configuration.return_immediately
-        sender = SendMessage(self.runner, self.task_store, settings, call, wait=wait, task_streams=streams)
-        message = parse_message(params.message, agent, settings, call.idempotency_key)
-        if message.has_remote_files and (record := await sender.find_duplicate(message)):
-            return record
-        uploads = UploadStore(self.bucket, agent.name, call.caller.id)
-        message = await message.load_files(agent, settings, uploads)
-        push = None
-        if params.configuration.HasField("task_push_notification_config"):
-            config = params.configuration.task_push_notification_config
-            push = await self._require_push().new_subscription(config, call)
-        if not params.message.task_id:
-            return await sender.start(message, push)
-        if push is not None:
-            await self._require_push().set(await self._read_task(call, params.message.task_id), push.config, call)
-        return await sender.follow_up(message)
 
     async def _follow_task(self, record: TaskRecord, call: CallContext, config: Any) -> AsyncGenerator[Event]:
         async with hide_internal_errors(call), contextlib.aclosing(self.task_streams.follow(record, call)) as events:

@@ -7,6 +7,7 @@ from starlette.types import ASGIApp
 
 from agentfn.a2a import AgentRequestHandler, CardEndpoint, PushConfigService, create_app, file_routes
 from agentfn.a2a.card.signing_keys import SigningKeys
+from agentfn.a2a.message_acceptor import MessageAcceptor
 from agentfn.a2a.task_streams import TaskStreams
 from agentfn.agent import Agent
 from agentfn.bootstrap.auth_factory import create_authenticator
@@ -34,9 +35,8 @@ def create_http_app(
     authenticator = create_authenticator(agent, settings)
     card_endpoint = CardEndpoint(agent, authenticator.scheme, settings, signing_keys)
     streams = TaskStreams(task_store, bucket, may_reply_with_message=runner.engine.may_reply_with_message)
-    request_handler = AgentRequestHandler(
-        agent, settings, runner, task_store, bucket, streams, card_endpoint, push_configs
-    )
+    messages = MessageAcceptor(agent, settings, runner, task_store, bucket, push_configs)
+    request_handler = AgentRequestHandler(settings, messages, task_store, bucket, streams, card_endpoint, push_configs)
     app = create_app(
         agent,
         request_handler,
