@@ -4,6 +4,7 @@ import asyncio
 import base64
 import socket
 import threading
+import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 MAX_BODY_BYTES = 10 * 1024 * 1024  # bytes; API Gateway takes no more
 SHUTDOWN_TIMEOUT_SECONDS = 3  # seconds that requests have to end when the server stops
+STARTED_CHECK_SECONDS = 0.01
 
 ProxyResponse = dict[str, Any]
 
@@ -62,11 +64,18 @@ class RunningServer:
             server_header=False,
             timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
         )
+        self._socket = listening
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listening],), name="front-door", daemon=True)
 
     def __enter__(self) -> Self:
+        """Returns when connections are accepted. Raises RuntimeError if the server ends before that."""
+        self._socket.listen()
         self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():
+                raise RuntimeError("the local HTTP server ended before it accepted connections")
+            time.sleep(STARTED_CHECK_SECONDS)
         return self
 
     def stop(self) -> None:
