@@ -35,7 +35,7 @@ agent = Agent(
     name="clerk",
     description="A clerk for tests.",
     tools=[wait],
-    models={"scripted": lambda: ScriptedModel.by_turn(answer)},
+    models={"scripted": lambda: ScriptedModel.from_function(answer)},
 )
 handler = serve(agent)
 '''

@@ -57,7 +57,7 @@ def answer(prompt):
 
 
 def model():
-    return ScriptedModel.by_turn(answer)
+    return ScriptedModel.from_function(answer)
 
 
 agent = Agent(
