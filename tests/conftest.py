@@ -75,7 +75,7 @@ def agent(ledger: SideEffects) -> Agent:
         """Fails."""
         raise RuntimeError("the fuse was short")
 
-    @tool(idempotent=True, seconds=2)
+    @tool(idempotent=True, timeout_seconds=2)
     def sleep(seconds: float) -> str:
         """Sleeps, and cannot be woken."""
         time.sleep(seconds)

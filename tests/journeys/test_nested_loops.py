@@ -37,7 +37,7 @@ def write(text: str, context: Context) -> str:
     return "written"
 
 
-@tool(approval=True)
+@tool(requires_approval=True)
 def send(text: str) -> str:
     """Sends."""
     DONE[f"send {text}"] += 1
@@ -217,7 +217,7 @@ def test_a_phase_that_fails_leaves_it_to_the_agent_what_becomes_of_that() -> Non
     assert "content filter" in model.requests[-1].turns[0].text
 
 
-@tool(idempotent=True, seconds=600)
+@tool(idempotent=True, timeout_seconds=600)
 async def gather_up(parts: list[str], context: Context) -> str:
     """Sums up: asks the model about each part, and then about all of them."""
     DONE["gather_up"] += 1

@@ -21,7 +21,7 @@ class Till:
         self.tools = ToolRegistry([self._pay(), self._look()])
 
     def _pay(self) -> Any:
-        @tool(approval=True)
+        @tool(requires_approval=True)
         def pay(amount: int, context: Context, to: str = "Ann") -> str:
             """Pays."""
             self.done.append(f"pay {amount} to {to}")

@@ -173,7 +173,7 @@ def test_arguments_are_read_or_the_model_is_told_what_is_wrong(
 def test_arguments_however_deep_go_through_every_door(player: Any, tongue: ProtocolSpeaker, depth: int) -> None:
     """A tool that takes anything and needs the user's word: its arguments are read, shown, and told again."""
 
-    @tool(approval=True)
+    @tool(requires_approval=True)
     def pay(what: Any) -> str:
         """Pays."""
         return "paid"

@@ -100,17 +100,23 @@ class Bench(TracingTools):
         super().__init__()
         self.booked: list[str] = []
         self.tools = ToolRegistry(
-            [self._look(), self._booking("book"), self._booking("pay", approval=True), self._draw(), self._give()]
+            [
+                self._look(),
+                self._booking("book"),
+                self._booking("pay", requires_approval=True),
+                self._draw(),
+                self._give(),
+            ]
         )
 
-    def _booking(self, name: str, *, approval: bool = False) -> Any:
+    def _booking(self, name: str, *, requires_approval: bool = False) -> Any:
         def book(seat: int, context: Context) -> str:
             """Books, and once is enough."""
             self.booked.append(context.call_id)
             return f"booked {seat}"
 
         book.__name__ = name
-        return tool(approval=approval)(book)
+        return tool(requires_approval=requires_approval)(book)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def point() -> dict[str, str]:
     return {"download_url": "https://films.example.com/a.mp4", "media_type": "video/mp4"}
 
 
-@tool(idempotent=True, seconds=1)
+@tool(idempotent=True, timeout_seconds=1)
 def sleep() -> str:
     """Sleeps, and cannot be woken."""
     time.sleep(20)
@@ -129,7 +129,7 @@ def clerk(ledger: SideEffects) -> Agent:
         ledger.record(f"book {seat}")
         return f"Seat {seat} is booked."
 
-    @tool(approval=True)
+    @tool(requires_approval=True)
     def pay(amount: float) -> str:
         """Pays."""
         ledger.record(f"pay {amount}")
@@ -650,9 +650,7 @@ def test_the_package_is_imported_when_the_door_is_called_and_not_before() -> Non
 
 def test_without_the_packages_the_start_says_what_to_install() -> None:
     said = run(MISSING)
-    assert said.startswith(
-        "AGENTFN_MCP is on, which needs the packages of agentfn's extra `mcp`, and there is no mcp, h"
-    )
+    assert said.startswith("AGENTFN_MCP is on, but these packages are missing: mcp, httpx2")
     assert "agentfn[mcp]" in said
 
 

@@ -16,7 +16,7 @@ def look_up(city: str, days: int = 1) -> dict[str, Any]:
     return {"city": city, "weather": "rain ☔", "days": days, "chance": 0.5, "source": None}
 
 
-@tool(approval=True)
+@tool(requires_approval=True)
 def book(seat: int) -> str:
     """Books a seat."""
     return f"Seat {seat} is booked."

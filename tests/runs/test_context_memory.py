@@ -396,7 +396,7 @@ def test_a_follow_up_may_refer_to_tasks_too(play: Any) -> None:
 
 
 def test_the_verdict_on_a_call_stays_one_whatever_it_refers_to() -> None:
-    @tool(approval=True)
+    @tool(requires_approval=True)
     def send(text: str) -> str:
         """Sends."""
         return "sent"

@@ -16,7 +16,7 @@ from agentfn.testing.scripted_model import calls
 GATE = Path(os.environ["GATE"])
 
 
-@tool(idempotent=True, seconds=60)
+@tool(idempotent=True, timeout_seconds=60)
 def wait(context: Context) -> str:
     """Waits at the gate."""
     while not GATE.exists():

@@ -193,7 +193,7 @@ def test_a_raw_schema_can_be_served_by_a_function_that_takes_anything(call: Any)
 def test_a_decorated_function_is_still_one() -> None:
     assert everything.function.__name__ == "everything"
 
-    @tool(idempotent=True, seconds=3, name="other", description="Other.")
+    @tool(idempotent=True, timeout_seconds=3, name="other", description="Other.")
     def double(n: int) -> int:
         """Doubles."""
         return 2 * n

@@ -63,7 +63,7 @@ async def while_cleaning_up(context: Context) -> None:
 
 
 def tool_of(work: Work) -> Tool:
-    @tool(name="work", idempotent=True, seconds=0.3)
+    @tool(name="work", idempotent=True, timeout_seconds=0.3)
     async def made(context: Context) -> Any:
         """Works."""
         return await work(context)

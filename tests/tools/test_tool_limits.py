@@ -17,7 +17,7 @@ from agentfn.tools.tool_arguments import ToolCallError
 def test_a_sync_tool_that_does_not_end_is_left_behind(context: Context) -> None:
     freed = threading.Event()
 
-    @tool(seconds=0.2)
+    @tool(timeout_seconds=0.2)
     def stuck() -> str:
         """Hangs."""
         freed.wait(60)
@@ -42,7 +42,7 @@ def test_a_sync_tool_that_does_not_end_is_left_behind(context: Context) -> None:
 def test_a_thread_may_outlive_the_loop_that_started_it(call: Any) -> None:
     freed, ended = threading.Event(), threading.Event()
 
-    @tool(seconds=0.05)
+    @tool(timeout_seconds=0.05)
     def stuck() -> str:
         """Hangs."""
         freed.wait(60)
@@ -58,7 +58,7 @@ def test_a_thread_may_outlive_the_loop_that_started_it(call: Any) -> None:
 def test_an_async_tool_is_cancelled_and_may_clean_up(context: Context) -> None:
     trace: list[str] = []
 
-    @tool(seconds=0.1)
+    @tool(timeout_seconds=0.1)
     async def slow() -> str:
         """Sleeps."""
         try:
@@ -83,7 +83,7 @@ def test_an_async_tool_is_cancelled_and_may_clean_up(context: Context) -> None:
 def test_an_async_tool_that_swallows_its_cancellation_holds_nobody_up(context: Context) -> None:
     freed = asyncio.Event()
 
-    @tool(seconds=0.1)
+    @tool(timeout_seconds=0.1)
     async def deaf() -> str:
         """Hangs."""
         while not freed.is_set():
@@ -106,7 +106,7 @@ def test_an_async_tool_that_swallows_its_cancellation_holds_nobody_up(context: C
 
 @pytest.mark.usefixtures("no_waiting")
 def test_no_call_lasts_longer_than_its_run(context: Context) -> None:
-    @tool(seconds=30)
+    @tool(timeout_seconds=30)
     async def slow() -> str:
         """Sleeps."""
         await asyncio.sleep(5)

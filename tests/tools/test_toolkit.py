@@ -48,7 +48,7 @@ def test_a_toolkit_stands_beside_tools() -> None:
 def test_two_tools_of_one_name_are_refused_in_toolkits_too() -> None:
     twice: list[list[Any]] = [[PDF, find], [find, PDF], [PDF, Toolkit([read])]]
     for tools in twice:
-        with pytest.raises(ConfigurationError, match="there are two of that name"):
+        with pytest.raises(ConfigurationError, match="there are two tools of that name"):
             ToolRegistry(tools)
 
 
@@ -93,7 +93,7 @@ def test_a_summary_that_breaks_is_logged_and_harms_nothing(
 ) -> None:
     registry = ToolRegistry([Toolkit([find], summarise=summarise)])
     assert registry.summary("find", Output("abc")) == ""
-    assert [record.message for record in caplog.records] == ["a summary could not be made"]
+    assert [record.message for record in caplog.records] == ["a toolkit's summarise function failed"]
     assert caplog.records[0].exc_info is not None
     assert caplog.records[0].exc_info[0].__name__ == error  # type: ignore[union-attr]
 

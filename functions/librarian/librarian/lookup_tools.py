@@ -12,7 +12,7 @@ from librarian.text_search import Match, find_matches, text_pattern
 LOOKUP_TIMEOUT_SECONDS = 300  # the first call of a run reads the whole packet
 
 
-@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
+@tool(idempotent=True, timeout_seconds=LOOKUP_TIMEOUT_SECONDS)
 def list_items(context: Context, document: str | None = None) -> Output:
     """Lists the documents of the packet and their items: id, title and pages, and how sure it is that they are items.
 
@@ -30,7 +30,7 @@ def list_items(context: Context, document: str | None = None) -> Output:
     )
 
 
-@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
+@tool(idempotent=True, timeout_seconds=LOOKUP_TIMEOUT_SECONDS)
 def find_text(
     text: str,
     context: Context,
@@ -73,7 +73,7 @@ def find_text(
     )
 
 
-@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
+@tool(idempotent=True, timeout_seconds=LOOKUP_TIMEOUT_SECONDS)
 def search(query: str, context: Context, document: str | None = None, most: int = DEFAULT_HITS) -> Output:
     """Ranks the passages of the packet by how well they fit a question or keywords, with the page and item of each.
 
@@ -94,7 +94,7 @@ def search(query: str, context: Context, document: str | None = None, most: int 
     )
 
 
-@tool(idempotent=True, seconds=LOOKUP_TIMEOUT_SECONDS)
+@tool(idempotent=True, timeout_seconds=LOOKUP_TIMEOUT_SECONDS)
 def read(
     context: Context, item: str | None = None, pages: str | None = None, document: str | None = None, offset: int = 0
 ) -> Output:

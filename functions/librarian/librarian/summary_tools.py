@@ -13,7 +13,7 @@ from librarian.summary_report import report_markdown, uncovered_parts
 SUMMARY_TIMEOUT_SECONDS = 900  # in one run; the rest continues in the next
 
 
-@tool(idempotent=True, seconds=SUMMARY_TIMEOUT_SECONDS)
+@tool(idempotent=True, timeout_seconds=SUMMARY_TIMEOUT_SECONDS)
 async def summarise(context: Context, focus: str = "", item: str | None = None, document: str | None = None) -> Output:
     """Sums up the whole packet, a document or an item, with citations: reads all of it, so it takes some minutes.
 
@@ -30,7 +30,7 @@ async def summarise(context: Context, focus: str = "", item: str | None = None, 
     return Output("\n\n".join(texts), summary=_coverage_text(chunk_summaries))
 
 
-@tool(idempotent=True, seconds=SUMMARY_TIMEOUT_SECONDS)
+@tool(idempotent=True, timeout_seconds=SUMMARY_TIMEOUT_SECONDS)
 async def report(context: Context, title: str, focus: str = "", document: str | None = None) -> Output:
     """Writes report.md: a summary of the whole packet or of a document, then part by part, with citations.
 

@@ -1,6 +1,6 @@
-"""The model-and-tools loop: a transcript in, events out. It knows no AWS and no A2A.
+"""The agent loop: takes a transcript, calls the model and tools, yields events. Independent of AWS and A2A.
 
-Its parts are imported when they are asked for: an agent's read side reads events and results, and plays no loop.
+Names are imported on first use: a process that only reads tasks does not import the loop.
 """
 
 import importlib

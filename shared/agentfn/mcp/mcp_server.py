@@ -1,13 +1,14 @@
-"""The MCP server: streamable HTTP without sessions, one JSON answer to each request.
+"""The MCP server: streamable HTTP without sessions, one JSON response to each request.
 
-The official package speaks the protocol. It is imported at the first request, and nothing of it runs between two of
-them: Lambda freezes the process there.
+The official package `mcp` implements the protocol. It is imported at the first request. Nothing of it runs between
+requests, because Lambda freezes the process then.
 """
 
+import contextlib
 import functools
 import importlib.util
 import json
-from types import TracebackType
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
     from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
-    from mcp.types import Tool as Offer
+    from mcp.types import Tool as McpTool
 
-REQUIRED_PACKAGES = ("mcp", "httpx2", "cryptography")  # mcp imports its client, too
+REQUIRED_PACKAGES = ("mcp", "httpx2", "cryptography")  # mcp imports its client too
 PACKAGES_MISSING = (
-    "AGENTFN_MCP is on, which needs the packages of agentfn's extra `mcp`, and there is no {missing}: add them to the "
-    "agent's requirements.txt, or `pip install 'agentfn[mcp]'`"
+    "AGENTFN_MCP is on, but these packages are missing: {missing}. They belong to agentfn's extra `mcp`: add them to the "
+    "agent's requirements.txt, or run `pip install 'agentfn[mcp]'`"
 )
 ORIGIN_REFUSED = "Pages of {origin} may not call this agent's tools; AGENTFN_CORS_ORIGINS names those that may"
 NOT_JSON = "Content-Type must be application/json"
@@ -43,9 +44,9 @@ NEEDS_APPROVAL = "{name} needs its user's approval, which cannot be asked for he
 
 
 class McpServer:
-    """An ASGI app for requests that the guard let through.
+    """An ASGI app for authenticated requests, with the agent's tools except those that require approval.
 
-    Tools that need approval are not offered. Raises ConfigurationError where packages are missing.
+    Raises ConfigurationError if packages are missing.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class McpServer:
         registry = agent.registry
         self._agent, self._settings = agent, settings
         self._tools = registry.select(tool.name for tool in registry if not tool.requires_approval)
-        self._calls = McpToolCaller(agent.name, settings, bucket, limits, limiter)
+        self._caller = McpToolCaller(agent.name, settings, bucket, limits, limiter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = Headers(scope=scope).get("origin", "")
@@ -101,9 +102,11 @@ class McpServer:
         scope: Scope = context.request.scope
         call = CallContext.from_scope(scope)
         tool = self._find_tool(params.name)
-        async with shielded(call.request_id):
-            outcome = await self._calls.call(tool, params.arguments or {}, call.caller.id, call.response_deadline)
-        logger.info("tool called by MCP", tool=tool.name, owner=call.caller.id, error=getattr(outcome, "kind", ""))
+        async with hide_internal_error(call.request_id):
+            outcome = await self._caller.call(tool, params.arguments or {}, call.caller.id, call.response_deadline)
+        logger.info(
+            "tool called by MCP", tool=tool.name, owner=call.caller.id, error=getattr(outcome, "error_type", "")
+        )
         return _to_mcp_result(outcome)
 
     def _find_tool(self, name: str) -> Tool:
@@ -119,36 +122,29 @@ class McpServer:
         raise MCPError(INVALID_PARAMS, NEEDS_APPROVAL.format(name=name) if name in self._agent.registry else text)
 
 
-class shielded:  # noqa: N801 - reads as what it does
-    """Of what broke the client gets a reference, and the log the rest."""
-
-    def __init__(self, reference: str) -> None:
-        self._reference = reference
-
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if not isinstance(error, Exception):
-            return
+@contextlib.asynccontextmanager
+async def hide_internal_error(request_id: str) -> AsyncGenerator[None]:
+    """Logs an exception, and raises an MCP error that has only the request's id."""
+    try:
+        yield
+    except Exception as error:
         from mcp.types import INTERNAL_ERROR
 
         from mcp import MCPError
 
-        logger.error("request failed", exc_info=error, request=self._reference)
-        raise MCPError(INTERNAL_ERROR, f"Internal error (request {self._reference})") from error
+        logger.error("request failed", exc_info=error, request=request_id)
+        raise MCPError(INTERNAL_ERROR, f"Internal error (request {request_id})") from error
 
 
-def _to_mcp_tool(tool: Tool) -> "Offer":
-    from mcp.types import Tool as Offer
+def _to_mcp_tool(tool: Tool) -> "McpTool":
+    from mcp.types import Tool as McpTool
     from mcp.types import ToolAnnotations
 
-    noted = f"\n\n{', '.join(sorted(tool.file_parameters))}: {NO_SOURCE}" if tool.file_parameters else ""
-    return Offer(
+    files = ", ".join(sorted(tool.file_parameters))
+    file_note = f"\n\n{files}: {NO_SOURCE}" if files else ""
+    return McpTool(
         name=tool.name,
-        description=tool.description + noted,
+        description=tool.description + file_note,
         input_schema=tool.schema,
         annotations=ToolAnnotations(idempotent_hint=tool.idempotent),
     )
@@ -161,21 +157,20 @@ def _to_mcp_result(outcome: McpToolOutput | ToolCallError) -> "CallToolResult":
         text = outcome.render()
         return CallToolResult(content=[TextContent(text=text)], structured_content=json.loads(text), is_error=True)
     links = [
-        ResourceLink(name=file.name, uri=address, mime_type=file.media_type, size=None if file.url else file.size)
-        for file, address in outcome.files
+        ResourceLink(name=file.name, uri=url, mime_type=file.media_type, size=None if file.url else file.size)
+        for file, url in outcome.files
     ]
-    words = [TextContent(text=outcome.text)] if outcome.text else []
-    return CallToolResult(
-        content=[*words, *links], structured_content=_structured_content(outcome.text) if outcome.complete else None
-    )
+    text = [TextContent(text=outcome.text)] if outcome.text else []
+    structured = _structured_content(outcome.text) if outcome.complete else None
+    return CallToolResult(content=[*text, *links], structured_content=structured)
 
 
 def _structured_content(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text is, or that is its last line: an output's data comes after its words."""
+    """The JSON object that is the text, or its last line: an output's data comes after its text."""
     for part in (text, text.rpartition("\n")[2]):
         if part.lstrip().startswith("{"):
             try:
-                value = from_json(part)  # as deep as an answer can be written again, without halves of characters
+                value = from_json(part)  # refuses lone surrogates, and JSON that is too deep to be written again
                 json.dumps(value, allow_nan=False)
             except ValueError:
                 continue

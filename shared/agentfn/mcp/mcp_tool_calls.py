@@ -1,4 +1,4 @@
-"""A tool's call from outside any task: a workspace of its own, and files that come with the arguments."""
+"""Tool calls by MCP, outside of any task. Files come with the arguments, as URLs or data URIs."""
 
 import asyncio
 import json
@@ -15,6 +15,7 @@ from agentfn.loop.tool_calls.tool_executor import MIN_START_SECONDS
 from agentfn.settings import Settings
 from agentfn.tools import Context, File, FileRecord, NestedResult, Output, TaskSuspended, Tool
 from agentfn.tools.execution import ConcurrencyLimiter, ToolLimits, call_tool
+from agentfn.tools.output_renderer import save_files, truncate_output
 from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 from agentfn.tools.tool_output import find_link
 
@@ -27,15 +28,15 @@ USE_TASK_HINT = "; a task has more time: send the agent a message instead"
 
 @dataclass(frozen=True)
 class McpToolOutput:
-    """What a call came to: `text` is cut at the limit of a result, and then `whole` is False."""
+    """The output of a call. `text` is truncated if it exceeds the limit, and then `complete` is False."""
 
     text: str
-    files: tuple[tuple[FileRecord, str], ...]  # each with an address to get it from
+    files: tuple[tuple[FileRecord, str], ...]  # each with a URL for its download
     complete: bool = True
 
 
 class McpToolCaller:
-    """Calls of tools by the limits that the loop's calls have, in the same slots."""
+    """Calls tools with the limits and the concurrency limiter of the loop."""
 
     def __init__(
         self, agent_name: str, settings: Settings, bucket: Bucket, limits: ToolLimits, limiter: ConcurrencyLimiter
@@ -50,88 +51,86 @@ class McpToolCaller:
     async def call(
         self, tool: Tool, arguments: dict[str, Any], owner: str, deadline: Deadline
     ) -> McpToolOutput | ToolCallError:
-        """`arguments` as the caller sent them, with a source in the place of each file. What the call produces is kept
-        in the owner's folder of the bucket.
+        """Calls the tool. `arguments` hold a URL or data URI for each file.
+
+        Files that the tool produces are stored in the owner's folder of the bucket.
         """
         call_id = uuid4().hex
-        with TaskWorkspace(self._bucket, f"{self._agent_name}/{owner}/mcp/{call_id}/") as files:
-            outcome = await self._run_tool(
-                tool, arguments, files, Context(call_id, "mcp", deadline, files, nested_runner=_refuse_nested)
-            )
+        with TaskWorkspace(self._bucket, f"{self._agent_name}/{owner}/mcp/{call_id}/") as workspace:
+            context = Context(call_id, "mcp", deadline, workspace, nested_runner=_refuse_nested)
+            outcome = await self._run_tool(tool, arguments, workspace, context)
             if isinstance(outcome, ToolCallError):
                 return outcome
-            return await asyncio.to_thread(self._build_output, outcome, files, f"output-{call_id}.txt")
+            return await asyncio.to_thread(self._save_output, outcome, workspace, f"output-{call_id}.txt")
 
     async def _run_tool(
-        self, tool: Tool, arguments: dict[str, Any], files: TaskWorkspace, context: Context
+        self, tool: Tool, arguments: dict[str, Any], workspace: TaskWorkspace, context: Context
     ) -> Output | ToolCallError:
         limits, deadline = self._limits, context.deadline
         sent = {name: arguments[name] for name in tool.file_parameters if name in arguments}
         checked = parse_arguments(_to_json_text(arguments), tool, limits.max_argument_chars + len(_to_json_text(sent)))
-        if isinstance(checked, ToolCallError):  # before anything is fetched for it
+        if isinstance(checked, ToolCallError):  # before any file is fetched
             return checked
         try:
-            named = await self._attach_files(sent, files, deadline)
-        except FileRejected as refused:
-            return ToolCallError(str(refused), "file_refused")
+            file_names = await self._attach_files(sent, workspace, deadline)
+        except FileRejected as error:
+            return ToolCallError(str(error), "file_refused")
         if deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
             return ToolCallError(f"{tool.name} was not run: its time was over before{USE_TASK_HINT}", "out_of_time")
         try:
-            outcome = await call_tool(tool, _to_json_text(arguments | named), context, limits, self._limiter)
+            outcome = await call_tool(
+                tool, _to_json_text(arguments | file_names), context, limits, self._limiter
+            )
         except TaskSuspended:
             return ToolCallError(f"{tool.name} needs a task: send the agent a message instead", "needs_task")
         if isinstance(outcome, ToolCallError) and outcome.error_type == "timed_out" and deadline.passed:
             return ToolCallError(outcome.message + USE_TASK_HINT, outcome.error_type)
         return outcome
 
-    async def _attach_files(self, sent: dict[str, Any], files: TaskWorkspace, deadline: Deadline) -> dict[str, Any]:
-        """The arguments that are files, by their names in the workspace. Raises FileRefused."""
+    async def _attach_files(self, sent: dict[str, Any], workspace: TaskWorkspace, deadline: Deadline) -> dict[str, Any]:
+        """Fetches the files of the arguments. Returns these arguments with file names. Raises FileRejected."""
         seconds = deadline.limit(self._settings.fetch.timeout_seconds)
         try:
             async with asyncio.timeout(seconds):
-                return {name: await self._attach_value(value, name, files) for name, value in sent.items()}
+                return {name: await self._attach_value(value, name, workspace) for name, value in sent.items()}
         except TimeoutError:
             raise FileRejected(f"the files of the call did not come within {seconds:.1f} s") from None
 
-    async def _attach_value(self, value: Any, name: str, files: TaskWorkspace) -> Any:
+    async def _attach_value(self, value: Any, name: str, workspace: TaskWorkspace) -> Any:
         match value:
             case str():
                 try:
-                    return await self._attach_source(value, files)
-                except FileRejected as refused:
-                    raise FileRejected(f"{name}: {refused}") from None
+                    return await self._attach_source(value, workspace)
+                except FileRejected as error:
+                    raise FileRejected(f"{name}: {error}") from None
             case list():
-                return [await self._attach_value(item, name, files) for item in value]
+                return [await self._attach_value(item, name, workspace) for item in value]
             case dict():
-                return {key: await self._attach_value(item, name, files) for key, item in value.items()}
+                return {key: await self._attach_value(item, name, workspace) for key, item in value.items()}
             case _:
                 return value
 
-    async def _attach_source(self, source: str, files: TaskWorkspace) -> str:
-        settings, taken = self._settings, files.records
+    async def _attach_source(self, source: str, workspace: TaskWorkspace) -> str:
+        limits, attached = self._settings.message, workspace.records
         if not source.lower().startswith(SOURCE_PREFIXES):
             raise FileRejected(NO_SOURCE)
-        if len(taken) >= settings.message.max_files:
-            raise FileRejected(f"the call has too many files; {settings.message.max_files} are allowed")
-        left = settings.message.max_total_file_bytes - sum(record.size for record in taken)
-        file = await fetch_source(source, self._fetcher, max_bytes=min(settings.message.max_file_bytes, left))
-        return (await asyncio.to_thread(files.attach, file)).name
+        if len(attached) >= limits.max_files:
+            raise FileRejected(f"the call has too many files; {limits.max_files} are allowed")
+        remaining = limits.max_total_file_bytes - sum(record.size for record in attached)
+        file = await fetch_source(source, self._fetcher, max_bytes=min(limits.max_file_bytes, remaining))
+        return (await asyncio.to_thread(workspace.attach, file)).name
 
-    def _build_output(self, output: Output, files: TaskWorkspace, name: str) -> McpToolOutput:
-        """Stores what is to be kept. Blocks."""
-        text, limit = output.render(), self._limits.max_output_chars
-        for file in output.files:
-            files.save_file(file)
-        if elsewhere := find_link(text):
-            files.add_link(elsewhere)
-        cut = len(text) > limit
-        if cut:
-            files.save_file(File(name, text.encode(), "text/plain"))
-            missing = f"{len(text) - limit:,} of {len(text):,} characters are missing; {name} has the whole"
-            text = f"{text[:limit]}\n… ({missing})"
-        produced = [record for record in files.records if record.origin == "produced"]
-        link = self._bucket.presigned_url
-        return McpToolOutput(text, tuple((record, record.url or link(record.key)) for record in produced), not cut)
+    def _save_output(self, output: Output, workspace: TaskWorkspace, full_text_name: str) -> McpToolOutput:
+        """Saves the files of the output, and its full text if it is too long. Blocks."""
+        text, max_chars = output.render(), self._limits.max_output_chars
+        save_files(workspace, output, find_link(text))
+        complete = len(text) <= max_chars
+        if not complete:
+            workspace.save_file(File(full_text_name, text.encode(), "text/plain"))
+            text = truncate_output(text, max_chars, f"{full_text_name} has the whole")
+        presign = self._bucket.presigned_url
+        files = tuple((record, record.url or presign(record.key)) for record in workspace.produced)
+        return McpToolOutput(text, files, complete)
 
 
 async def _refuse_nested(name: str, message: str, *, instructions: str = "", tools: Iterable[str] = ()) -> NestedResult:

@@ -1,4 +1,4 @@
-"""One call of one tool, from the model's arguments to its output."""
+"""Execution of a single tool call, from the model's arguments to the output."""
 
 import asyncio
 import dataclasses
@@ -17,12 +17,12 @@ from agentfn.tools.tool_arguments import ToolCallError, parse_arguments
 from agentfn.tools.tool_context import Context, find_suspension
 from agentfn.tools.tool_output import Output, to_output
 
-CLEANUP_SECONDS = 0.25  # seconds that an async tool gets for it when its time is up; a run's own grace is longer
+CLEANUP_SECONDS = 0.25  # an async tool may clean up this long after its timeout
 
 
 @dataclass(frozen=True)
 class ToolLimits:
-    """Times in seconds, sizes in characters. `parallel` is how many calls of one turn run at once."""
+    """`wait_seconds` is how long a call waits for the limiter. `max_parallel_calls` of one turn run at once."""
 
     timeout_seconds: float = default_of(ToolSettings, "timeout_seconds")
     wait_seconds: float = default_of(ToolSettings, "wait_seconds")
@@ -32,7 +32,7 @@ class ToolLimits:
 
 
 class ArgumentTypeError(Exception):
-    """The arguments fit the schema and still not the function's types."""
+    """The arguments fit the schema but not the function's types."""
 
     def __init__(self, call_error: ToolCallError) -> None:
         super().__init__(call_error.message)
@@ -40,7 +40,7 @@ class ArgumentTypeError(Exception):
 
 
 class ConcurrencyLimiter:
-    """How many calls may run at once in this process. A thread that was abandoned keeps its slot until it ends."""
+    """Limits the calls that run at once in a process. An abandoned thread counts until it ends."""
 
     def __init__(self, count: int) -> None:
         self._free = asyncio.Semaphore(count)
@@ -59,10 +59,10 @@ class ConcurrencyLimiter:
 async def call_tool(
     tool: Tool, arguments_json: str, context: Context, limits: ToolLimits, limiter: ConcurrencyLimiter
 ) -> Output | ToolCallError:
-    """Whatever a tool does, this returns: its output, or the mistake that the model is told of.
+    """Runs the tool and returns its output, or the error that the model reads; it never raises a tool's exception.
 
-    Only Paused is passed on, alone or out of a group: the call is then to be made again in another run.
-    `text` is the arguments as the model wrote them.
+    `arguments_json` is the text that the model wrote. Raises TaskSuspended if the call has to be made again in another
+    run.
     """
     arguments = parse_arguments(arguments_json, tool, limits.max_argument_chars)
     if isinstance(arguments, ToolCallError):
@@ -72,13 +72,13 @@ async def call_tool(
     seconds = context.deadline.limit(tool.timeout_seconds or limits.timeout_seconds)
     context = dataclasses.replace(context, max_output_chars=limits.max_output_chars)
     running = asyncio.ensure_future(_run_tool(tool, arguments, context, limiter))
-    running.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, also if it comes too late
+    running.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved, even after the timeout
     try:
         await asyncio.wait({running}, timeout=seconds)
     finally:
         running.cancel()
     if not running.done():
-        await asyncio.wait({running}, timeout=CLEANUP_SECONDS)  # let an async tool clean up; a deaf one is left behind
+        await asyncio.wait({running}, timeout=CLEANUP_SECONDS)  # for the cleanup of an async tool
         _raise_if_suspended(running)
         return ToolCallError(f"{tool.name} timed out after {seconds:.1f} s", "timed_out")
     return _to_outcome(tool, running)
@@ -113,7 +113,7 @@ def _call_blocking(tool: Tool, arguments: dict[str, Any], context: Context) -> O
 
 
 def _bind_arguments(tool: Tool, arguments: dict[str, Any], context: Context) -> dict[str, Any]:
-    """The arguments as the function takes them: names of files as local paths, types as annotated. Blocks."""
+    """The keyword arguments of the function: file names as local paths, values in the annotated types. Blocks."""
     named = {
         name: _resolve_paths(value, context) if name in tool.file_parameters else value
         for name, value in arguments.items()

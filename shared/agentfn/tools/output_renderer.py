@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentfn.tools.tool_arguments import ToolCallError
-from agentfn.tools.tool_context import FileRecord, Workspace
 from agentfn.tools.tool_output import File, FileLink, Output, find_link
+from agentfn.tools.workspaces.workspace import FileRecord, Workspace
 
 NO_OUTPUT = "(no output)"
 TRUNCATION_NOTE = "\n… ({missing:,} of {total:,} characters are missing; {hint})"

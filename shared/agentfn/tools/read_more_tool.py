@@ -1,4 +1,4 @@
-"""The tool that goes on reading where an output was cut."""
+"""The tool that reads the rest of a truncated output."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,7 +31,7 @@ def read_more(file: InputFile, context: Context, offset: Annotated[int, Field(ge
 
 
 def _read_text(file: Path, context: Context) -> str:
-    """UTF-8, with a byte order mark or without; what is not is replaced. Raises ToolError for a binary file."""
+    """The text in UTF-8, without its byte order mark; invalid bytes are replaced. Raises ToolError for a binary file."""
     content = file.read_bytes()
     try:
         return content.decode("utf-8-sig")
@@ -43,7 +43,7 @@ def _read_text(file: Path, context: Context) -> str:
 
 
 def _build_page(text: str, offset: int, limit: int) -> dict[str, Any]:
-    """As much as fits into `limit` characters of JSON, and one character at least: or reading would not go on."""
+    """A page of at most `limit` characters of JSON, but at least one character, so that reading always advances."""
     size = min(max(1, limit), len(text) - offset)
     while True:
         end = offset + size

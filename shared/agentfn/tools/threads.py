@@ -1,4 +1,4 @@
-"""Blocking functions off the event loop, each in a thread that nobody ever has to join."""
+"""Execution of blocking functions in daemon threads, which never have to be joined."""
 
 import asyncio
 import contextlib
@@ -11,11 +11,10 @@ from agentfn.tools.tool_context import find_suspension
 
 
 async def run_in_thread(function: Callable[[], Any], on_done: Callable[[], None] = lambda: None) -> Any:
-    """Runs `function` in a daemon thread and returns what it returned.
+    """Runs `function` in a daemon thread and returns its result.
 
-    When the caller is cancelled the thread is left alone: Python cannot stop it. It runs on, its result goes nowhere,
-    and an interpreter that wants to exit does not wait for it. `done` is called on the event loop when the thread
-    really ended.
+    Python cannot stop a thread. When the caller is cancelled, the thread runs on, its result is dropped, and the
+    interpreter does not wait for it at exit. `on_done` is called on the event loop when the thread has ended.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
@@ -33,9 +32,9 @@ async def run_in_thread(function: Callable[[], Any], on_done: Callable[[], None]
         result, failure = None, None
         try:
             result = context.run(function)
-        except BaseException as error:  # noqa: BLE001 - handed on to whoever awaits
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
             failure = contain_exit(error)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the event loop is closed
             loop.call_soon_threadsafe(settle, result, failure)
 
     context = contextvars.copy_context()
@@ -48,9 +47,9 @@ async def run_in_thread(function: Callable[[], Any], on_done: Callable[[], None]
 
 
 def contain_exit(error: BaseException) -> BaseException:
-    """The error as one that ends a call and nothing else: SystemExit and its like would end the event loop.
+    """The error as one that ends only the call: SystemExit and its like would end the event loop.
 
-    A Paused stays what it is, and comes out of what wraps it.
+    A TaskSuspended is returned as it is, taken out of exception groups.
     """
     if paused := find_suspension(error):
         return paused

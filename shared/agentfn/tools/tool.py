@@ -1,4 +1,4 @@
-"""A function that a model may call."""
+"""Tools: functions that a model may call, and the decorator that makes them."""
 
 import functools
 import inspect
@@ -26,12 +26,12 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Tool:
-    """`schema` is the JSON Schema (draft 2020-12) of the arguments; `files` names the parameters that take files.
+    """`schema` is the JSON Schema (draft 2020-12) of the arguments. `file_parameters` are parameters that take files.
 
-    `idempotent` says that running it twice does no more harm than once: only then may a call whose outcome is unknown
-    be run again. `approval` says that the user must say yes to each call before it is run: the loop asks. `seconds` is
-    the longest that one call may take; None leaves it to the setting. `signature` is None where the schema was given
-    raw: the function then receives the arguments as they came.
+    `idempotent` says that a second call does no more than the first: only then is a call with an unknown outcome made
+    again. With `requires_approval`, the loop asks the user before each call. `timeout_seconds` limits one call; None
+    means the setting's limit. `signature` is None if the schema was passed to `tool`: then the function receives the
+    arguments as they are in the JSON.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Tool:
     requires_approval: bool = False
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """The function itself, so that a decorated tool can be called and tested as if it were not."""
+        """Calls the function directly, for tests and for other functions."""
         return self.function(*arguments, **named)
 
     @property
@@ -60,8 +60,9 @@ class Tool:
         return Draft202012Validator(self.schema)
 
     def declaration(self, compact: bool = False) -> dict[str, Any]:
-        """The tool as OpenAI function declaration. A compact one has the first line of its description, and no other
-        words: what arguments are allowed stays the same.
+        """The tool as an OpenAI function declaration.
+
+        A compact one has only the first line of the description, and no descriptions in the schema.
         """
         description = self.description.strip().splitlines()[0] if compact else self.description
         schema = compact_schema(self.schema) if compact else self.schema
@@ -78,8 +79,8 @@ def tool(
     schema: dict[str, Any] | None = None,
     files: Collection[str] = (),
     idempotent: bool = False,
-    approval: bool = False,
-    seconds: float | None = None,
+    requires_approval: bool = False,
+    timeout_seconds: float | None = None,
 ) -> Callable[[Function], Tool]: ...
 def tool(
     function: Function | None = None,
@@ -90,19 +91,22 @@ def tool(
     schema: dict[str, Any] | None = None,
     files: Collection[str] = (),
     idempotent: bool = False,
-    approval: bool = False,
-    seconds: float | None = None,
+    requires_approval: bool = False,
+    timeout_seconds: float | None = None,
 ) -> Tool | Callable[[Function], Tool]:
-    """Makes a sync or async function a Tool, with or without parentheses.
+    """Decorator that makes a sync or async function a Tool; with or without parentheses.
 
-    The name, the description and the schema come from the function's name, docstring and type hints unless given. A
-    raw `schema` is kept exactly as it is. Raises ConfigurationError, naming the tool, where something does not fit.
+    The name, the description and the schema come from the function's name, docstring and type hints unless they are
+    passed. A `schema` is used without changes; `files` then names the parameters that take files. See `Tool` for the
+    other parameters. Raises ConfigurationError, naming the tool, if the tool is invalid.
     """
 
     def make(function: Function) -> Tool:
         chosen = name or str(getattr(function, "__name__", ""))
         if not TOOL_NAME.fullmatch(chosen):
-            raise ConfigurationError(f"tool {chosen!r}: a name is a letter, then at most 63 letters, digits, - or _")
+            raise ConfigurationError(
+                f"tool {chosen!r}: a name must be a letter, followed by at most 63 letters, digits, - or _"
+            )
         signature = read_signature(function, chosen) if schema is None else None
         made = Tool(
             name=chosen,
@@ -110,8 +114,8 @@ def tool(
             schema=signature.json_schema() if signature else schema or {},
             function=function,
             idempotent=idempotent,
-            requires_approval=approval,
-            timeout_seconds=seconds,
+            requires_approval=requires_approval,
+            timeout_seconds=timeout_seconds,
             file_parameters=frozenset(files) or (signature.file_parameters if signature else frozenset()),
             context_parameter=find_context_parameter(function, chosen),
             signature=signature,
@@ -126,11 +130,11 @@ def tool(
 
 def _check(made: Tool) -> None:
     if not made.description.strip():
-        raise ConfigurationError(f"tool {made.name}: it needs a docstring (or description=) that tells what it does")
+        raise ConfigurationError(f"tool {made.name}: it needs a docstring (or description=) that says what it does")
     if made.schema.get("type") != "object":
         raise ConfigurationError(f"tool {made.name}: its schema must have type object at the top")
     unknown = made.file_parameters - made.schema.get("properties", {}).keys()
     if unknown:
         raise ConfigurationError(f"tool {made.name}: files={sorted(unknown)} are not among its parameters")
     if made.timeout_seconds is not None and made.timeout_seconds <= 0:
-        raise ConfigurationError(f"tool {made.name}: seconds must be positive")
+        raise ConfigurationError(f"tool {made.name}: timeout_seconds must be positive")

@@ -1,4 +1,4 @@
-"""The text that a model wrote as arguments, as checked values: or the one error that it is told."""
+"""Parsing and validation of tool arguments, as a model writes them."""
 
 import json
 import math
@@ -13,7 +13,7 @@ MAX_ERROR_CHARS = 4_000  # characters; validators quote what they refuse, and ex
 
 @dataclass(frozen=True)
 class ToolCallError:
-    """What a model is told when its call cannot be run."""
+    """The error that the model reads instead of a result. `path` is the JSON path of an invalid argument."""
 
     message: str
     error_type: str
@@ -26,8 +26,9 @@ class ToolCallError:
 
 
 def parse_arguments(text: str, tool: Tool, max_chars: int) -> dict[str, Any] | ToolCallError:
-    """`limit` is in characters. Nothing, blanks and null stand for no arguments; of a key that comes twice the last
-    one counts.
+    """The arguments as a dictionary that fits the tool's schema, or the error.
+
+    An empty text and null mean no arguments. The last of duplicate keys counts.
     """
     if len(text) > max_chars:
         return ToolCallError(f"the arguments are {len(text):,} characters; {max_chars:,} are allowed", "too_long")
@@ -59,12 +60,12 @@ def _load_json(text: str) -> Any:
 
 
 def _reject_constant(name: str) -> Any:
-    """Python would take NaN and Infinity; neither JSON nor providers do."""
+    """Python accepts NaN and Infinity; JSON and providers do not."""
     raise ValueError(f"{name} is not JSON")
 
 
 def _parse_finite(text: str) -> float:
-    """1e999 is JSON, but Python would make it Infinity."""
+    """1e999 is valid JSON, but Python reads it as Infinity."""
     value = float(text)
     if math.isinf(value):
         raise ValueError(f"{text} is too large")

@@ -1,4 +1,4 @@
-"""What a tool gives back."""
+"""The output of tools: text, data, files and links, made from any return value."""
 
 import dataclasses
 import json
@@ -19,7 +19,7 @@ MAX_SUMMARY_CHARS = 120  # characters
 
 @dataclass(frozen=True)
 class File:
-    """A file that a tool produced: in memory or on disk. Raises TypeError for a content that is neither."""
+    """A file that a tool produced, as bytes or as a path. Raises TypeError for other content."""
 
     name: str
     content: bytes | Path
@@ -43,9 +43,9 @@ class File:
 
 @dataclass(frozen=True)
 class Output:
-    """Text, data and files of one result together. `data` is anything that JSON can hold.
+    """The text, data and files of one result. `data` is any value that JSON can hold.
 
-    `summary` is one line for whoever watches, as "3 matches"; the model does not see it.
+    `summary` is one line for the caller, such as "3 matches"; the model does not see it.
     """
 
     text: str = ""
@@ -54,7 +54,7 @@ class Output:
     summary: str = ""
 
     def render(self) -> str:
-        """What the model reads of it, the files apart."""
+        """The text that the model reads: `text`, then `data` as JSON."""
         parts = [self.text] if self.text else []
         if self.data is not None:
             parts.append(to_json_text(self.data))
@@ -63,7 +63,7 @@ class Output:
 
 @dataclass(frozen=True)
 class FileLink:
-    """A file that a tool's service keeps: it is handed over by its address and never fetched."""
+    """A file that an external service stores. It is returned by its URL and never fetched."""
 
     name: str
     url: str
@@ -71,7 +71,7 @@ class FileLink:
 
 
 def find_link(text: str) -> FileLink | None:
-    """The file that a JSON object names by its `download_url`, an http(s) address; None where it names none."""
+    """The file in a JSON object with an http(s) URL as `download_url`; None if the text is no such object."""
     if '"download_url"' not in text:
         return None
     try:
@@ -92,10 +92,10 @@ def find_link(text: str) -> FileLink | None:
 
 
 def to_output(value: object) -> Output:
-    """Any return value of a tool, as text and files: text as it is, None as empty, files as files, the rest as JSON.
+    """Converts a tool's return value: text as it is, None as empty, files and paths as files, the rest as JSON.
 
-    Raises TypeError or ValueError for what is none of these, FileNotFoundError for a path that leads to no file. May
-    take its time over large values.
+    Raises TypeError or ValueError for a value that is none of these, FileNotFoundError for a path without a file. Slow
+    for large values.
     """
     output = _convert_value(value)
     for file in output.files:
@@ -127,7 +127,7 @@ def _convert_value(value: object) -> Output:
 
 
 def replace_surrogates(text: str) -> str:
-    """Halves of characters, as undecodable file names have them, cannot be stored or sent: each becomes a `?`."""
+    """Replaces lone surrogates, which cannot be stored or sent, with `?`. Undecodable file names contain them."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -10,7 +10,7 @@ from agentfn.tools.toolkit import Toolkit
 
 
 class ToolRegistry:
-    """Raises ConfigurationError, naming the tool, for two of one name or a schema that is none."""
+    """Tools by name. Raises ConfigurationError, naming the tool, for a duplicate name or an invalid tool."""
 
     def __init__(self, tools: Iterable[Tool | Function | Toolkit] = ()) -> None:
         self._tools: dict[str, Tool] = {}
@@ -35,10 +35,7 @@ class ToolRegistry:
         return list(self._tools)
 
     def select(self, names: Iterable[str]) -> "ToolRegistry":
-        """The tools of an allow-list, and what their toolkits say of them.
-
-        Raises ConfigurationError for a name that there is no tool of.
-        """
+        """A registry with only these tools, and their toolkits. Raises ConfigurationError for an unknown name."""
         wanted = list(names)
         unknown = [name for name in wanted if name not in self._tools]
         if unknown:
@@ -48,27 +45,27 @@ class ToolRegistry:
         return narrowed
 
     def with_tool(self, more: Tool) -> "ToolRegistry":
-        """These tools and one more."""
+        """A registry with these tools and one more."""
         joined = ToolRegistry([*self, more])
         joined._toolkits = self._toolkits
         return joined
 
     @property
     def instructions(self) -> str:
-        """What the toolkits of these tools add to the system prompt."""
+        """The instructions of the toolkits, for the system prompt."""
         return "\n\n".join(filter(None, dict.fromkeys(kit.instructions.strip() for kit in self._toolkits.values())))
 
     def declarations(self, compact: bool = False) -> tuple[dict[str, Any], ...]:
         return tuple(tool.declaration(compact) for tool in self)
 
     def summary(self, name: str, output: Output) -> str:
-        """One line about a result: the output's own, else its toolkit's, else empty."""
+        """One line about a result: the summary of the output, else that of the toolkit, else empty."""
         kit = self._toolkits.get(name)
         return to_summary_line(output.summary) or (kit.summary(name, output.render()) if kit else "")
 
     def _add(self, item: Tool | Function) -> str:
         made = item if isinstance(item, Tool) else tool(item)
         if made.name in self._tools:
-            raise ConfigurationError(f"tool {made.name}: there are two of that name")
+            raise ConfigurationError(f"tool {made.name}: there are two tools of that name")
         self._tools[made.name] = made
         return made.name

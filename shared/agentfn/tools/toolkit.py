@@ -1,4 +1,4 @@
-"""Tools that belong together, with what the model is told about them."""
+"""A toolkit: tools that belong together, with instructions for the model."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from agentfn.tools.tool_output import to_summary_line
 
 @dataclass(frozen=True)
 class Toolkit:
-    """`instructions` is a piece of the system prompt. `summarise` makes of a tool's name and the text of its result
-    one line for whoever watches; it is called on the event loop, so it must be quick.
+    """`instructions` are added to the system prompt. `summarise(name, text)` returns one line for the caller about a
+    tool's result; it is called on the event loop, so it must be fast.
     """
 
     tools: Sequence[Tool | Function]
@@ -19,11 +19,11 @@ class Toolkit:
     summarise: Callable[[str, str], str] | None = None
 
     def summary(self, name: str, text: str) -> str:
-        """Empty where there is nothing to say, and where `summarise` breaks: no call suffers from that."""
+        """The summary of a result. Empty if there is none, and if `summarise` fails: the call itself has succeeded."""
         if self.summarise is None:
             return ""
         try:
             return to_summary_line(self.summarise(name, text) or "")
-        except Exception:  # noqa: BLE001 - anyone's function, and the call that it tells of went well
-            logger.exception("a summary could not be made", tool=name)
+        except Exception:  # noqa: BLE001 - the agent's own function, about a call that succeeded
+            logger.exception("a toolkit's summarise function failed", tool=name)
             return ""

@@ -10,8 +10,8 @@ from agentfn import Context, Deadline, File, Output, ToolError
 from agentfn.loop import AgentLoop, LoopEnvironment, LoopResult
 from agentfn.models import Model, Turn
 from agentfn.tools import FileRecord, Tool, ToolRegistry
-from agentfn.tools.tool_context import Origin
 from agentfn.tools.tool_output import FileLink
+from agentfn.tools.workspaces.workspace import Origin
 
 AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
 

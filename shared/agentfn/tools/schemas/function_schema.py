@@ -1,4 +1,4 @@
-"""A function's signature and docstring as a JSON Schema, and back: arguments as Python values."""
+"""The JSON Schema of a function, from its type hints and docstring, and the conversion of arguments to its types."""
 
 import inspect
 import typing
@@ -18,7 +18,7 @@ from agentfn.tools.tool_context import Context
 
 @dataclass(frozen=True)
 class FileParameter:
-    """Marks a parameter that the model fills with a file's name and the tool receives as a local path."""
+    """Marks a parameter for which the model gives a file's name and the tool receives a local path."""
 
     def __get_pydantic_json_schema__(self, core: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "description": "The name of an attached or produced file."}
@@ -29,7 +29,7 @@ InputFile = Annotated[Path, FileParameter()]
 
 @dataclass(frozen=True)
 class FunctionSignature:
-    """What a function takes: `arguments` from the model, `files` among them, and the name of its context parameter."""
+    """The parameters of a function: those that the model gives, those of them that are files, and the context's name."""
 
     description: str
     arguments_model: type[BaseModel]
@@ -44,13 +44,13 @@ class FunctionSignature:
         return schema
 
     def convert(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as the function's types. Raises pydantic's ValidationError."""
+        """Converts the arguments to the function's types. Raises pydantic's ValidationError."""
         model = self.arguments_model.model_validate(arguments)
         return {str(field.alias): getattr(model, name) for name, field in type(model).model_fields.items()}
 
 
 def read_signature(function: Callable[..., Any], name: str) -> FunctionSignature:
-    """Raises ConfigurationError where a parameter has no type, or one that JSON cannot carry."""
+    """Raises ConfigurationError if a parameter has no type, or a type without a JSON Schema."""
     hints, doc = read_hints(function, name), _parse_docstring(function)
     described = {param.arg_name: param.description or "" for param in doc.params}
     taken = [parameter for parameter in _parameters(function) if not _is_context(hints.get(parameter.name))]
@@ -72,7 +72,7 @@ def read_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
 
 
 def find_context_parameter(function: Callable[..., Any], name: str) -> str | None:
-    """The name of the parameter that takes the Context."""
+    """The name of the parameter for the Context; None if there is none."""
     hints = read_hints(function, name)
     named = [parameter.name for parameter in _parameters(function) if _is_context(hints.get(parameter.name))]
     if len(named) > 1:
@@ -95,19 +95,19 @@ def _parse_docstring(function: Callable[..., Any]) -> docstring_parser.Docstring
 def _build_field(
     name: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]
 ) -> tuple[Any, FieldInfo]:
-    """A field of a name of ours, so that no parameter's name can clash with one of pydantic's."""
+    """A pydantic field. The parameter's name is its alias, so that it cannot clash with a name of pydantic's."""
     if hint is None:
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} needs a type")
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ConfigurationError(f"tool {name}: parameter {parameter.name!r} cannot be filled by name")
     default: Any = ... if parameter.default is parameter.empty else parameter.default
     text = described.get(parameter.name) or _annotation_text(hint)
-    described_as: Any = {"description": text} if text else {}  # else the hint's own stays
+    described_as: Any = {"description": text} if text else {}  # else the type hint's own description stays
     return hint, Field(default, alias=parameter.name, **described_as)
 
 
 def _annotation_text(hint: Any) -> str:
-    """The bare text of an Annotated[str, "text"]."""
+    """The description in Annotated[str, "description"]."""
     notes = hint.__metadata__ if typing.get_origin(hint) is Annotated else ()
     return next((note for note in notes if isinstance(note, str)), "")
 
@@ -132,6 +132,6 @@ def _is_context(hint: Any) -> bool:
 
 
 def _takes_file(hint: Any, inside: frozenset[Any] = frozenset()) -> bool:
-    if isinstance(hint, typing.TypeAliasType):  # one may hold itself
+    if isinstance(hint, typing.TypeAliasType):  # an alias may be recursive
         return hint not in inside and _takes_file(hint.__value__, inside | {hint})
     return isinstance(hint, FileParameter) or any(_takes_file(part, inside) for part in typing.get_args(hint))

@@ -1,4 +1,4 @@
-"""A schema that is given raw: kept exactly as it is, but checked before the first call."""
+"""Checks of a JSON Schema that is passed to `tool`."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -7,11 +7,11 @@ from typing import Any
 from agentfn.errors import ConfigurationError
 
 UNNAMED_KINDS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
-COMPOSITION_KEYWORDS = ("allOf", "anyOf", "oneOf", "$ref", "patternProperties")  # properties may come from there too
+COMPOSITION_KEYWORDS = ("allOf", "anyOf", "oneOf", "$ref", "patternProperties")  # these can add properties
 
 
 def check_schema(name: str, schema: dict[str, Any], function: Callable[..., Any], context: str | None) -> None:
-    """Raises ConfigurationError for what is no schema (draft 2020-12), and for a function that does not fit it."""
+    """Raises ConfigurationError if the schema is invalid (draft 2020-12), or if the function does not fit it."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
     from referencing import Registry
@@ -21,7 +21,7 @@ def check_schema(name: str, schema: dict[str, Any], function: Callable[..., Any]
     try:
         Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:
-        raise ConfigurationError(f"tool {name}: its schema is none: {error.message} at {error.json_path}") from None
+        raise ConfigurationError(f"tool {name}: its schema is invalid: {error.message} at {error.json_path}") from None
     resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(schema))
     for reference in _iter_references(schema):
         try:
@@ -34,7 +34,7 @@ def check_schema(name: str, schema: dict[str, Any], function: Callable[..., Any]
 
 
 def _find_mismatches(schema: dict[str, Any], function: Callable[..., Any], context: str | None) -> list[str]:
-    """Properties that the function does not take, and parameters that nothing would fill."""
+    """Properties that the function does not accept, and required parameters that the schema lacks."""
     properties = schema.get("properties", {})
     parameters = inspect.signature(function).parameters.values()
     named = {parameter.name: parameter for parameter in parameters if parameter.kind not in UNNAMED_KINDS}

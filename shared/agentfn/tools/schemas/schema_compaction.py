@@ -1,4 +1,4 @@
-"""A JSON Schema without what only explains: fewer tokens in each prompt, the same arguments allowed."""
+"""Compaction of a JSON Schema: without descriptions, to save tokens. It allows the same arguments."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ SUBSCHEMA_MAP_KEYWORDS = frozenset({"$defs", "definitions", "dependentSchemas", 
 
 
 def compact_schema(schema: Any) -> Any:
-    """Only schemas are looked into: a property may be called "title", and a const may be any value at all."""
+    """Removes annotation keywords from schemas only: a property may be called "title", and a const may be any value."""
     if not isinstance(schema, dict):
         return schema  # true and false are schemas too
     return {word: _compact_value(word, value) for word, value in schema.items() if word not in ANNOTATION_KEYWORDS}

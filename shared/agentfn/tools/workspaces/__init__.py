@@ -1,1 +1,1 @@
-"""workspaces."""
+"""Workspaces: the files of one task, by name."""

@@ -1,4 +1,4 @@
-"""Names from outside. A name is data: it is shown and sent, and never decides where anything is stored."""
+"""File names and media types from outside, made safe. A file name never decides where a file is stored."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ NOT_ASCII = re.compile(r'[^ -~]|["\\%]')
 
 
 def sanitize_file_name(name: str, default: str = "file") -> str:
-    """The base name alone, without invisible characters and quotes, and not too long. A safe name stays as it is."""
+    """The base name without invisible characters and quotes, at most MAX_NAME_BYTES long. Safe names are kept."""
     base = re.split(r"[/\\]", name)[-1]
     kept = "".join(char for char in base if unicodedata.category(char) not in INVISIBLE_CATEGORIES)
     kept = re.sub(r"^[\s.]+", "", kept.replace('"', "")).strip()
@@ -33,17 +33,17 @@ def sanitize_file_name(name: str, default: str = "file") -> str:
 
 
 def sanitize_media_type(media_type: str) -> str:
-    """The media type as a header may have it; bytes without a kind for what is none."""
+    """The media type if it is valid in a header, "application/octet-stream" otherwise."""
     return media_type if MEDIA_TYPE.fullmatch(media_type) else "application/octet-stream"
 
 
 def _truncate_utf8(text: str, size: int) -> str:
-    """As much of its start as fits into `size` bytes."""
+    """The start of the text, at most `size` bytes in UTF-8."""
     return text.encode()[:size].decode("utf-8", "ignore").strip()
 
 
 def content_disposition(name: str, media_type: str) -> str:
-    """A Content-Disposition with an ASCII fallback and the real name (RFC 6266, RFC 8187)."""
+    """A Content-Disposition header with an ASCII fallback and the full name (RFC 6266, RFC 8187)."""
     kind = "inline" if media_type in INLINE_MEDIA_TYPES else "attachment"
     plain = NOT_ASCII.sub("_", unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().strip() or "file")
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='', errors='replace')}"

@@ -1,19 +1,19 @@
-"""The files of a task by their names: how one is found, and what a new one is called."""
+"""Lookup of a task's files by name, and names for new files."""
 
 import itertools
 from collections.abc import Mapping
 
 from agentfn.errors import ToolError
-from agentfn.tools.tool_context import FileRecord, Origin
 from agentfn.tools.workspaces.file_names import sanitize_file_name
+from agentfn.tools.workspaces.workspace import FileRecord, Origin
 
 FileRecords = Mapping[str, FileRecord]
 
 
 def find_file(records: FileRecords, name: str) -> FileRecord:
-    """Exact names first, then base names: a model likes to put a path before a name.
+    """The record of that exact name, or of its base name: models often put a path before a name.
 
-    Raises ToolError where there is none, or one that lies elsewhere.
+    Raises ToolError if there is none, or if the file is stored elsewhere.
     """
     record = records.get(name) or records.get(sanitize_file_name(name, ""))
     if record is None:
@@ -24,8 +24,9 @@ def find_file(records: FileRecords, name: str) -> FileRecord:
 
 
 def unique_file_name(records: FileRecords, name: str, origin: Origin) -> str:
-    """The name, numbered where another file has it. What a tool makes replaces what a tool made, nothing else:
-    two attached files of one name are two files, and none is lost to a tool's output.
+    """The name for a new file, with a number if an existing file of that name must not be replaced.
+
+    A produced file replaces a produced one, a hidden file a hidden one. An attached file is never replaced.
     """
     stem, dot, suffix = name.rpartition(".")
     start, end = (stem, dot + suffix) if stem else (name, "")

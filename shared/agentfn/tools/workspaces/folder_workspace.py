@@ -1,4 +1,4 @@
-"""The files of a loop that runs without a bucket: in a script, or in a test."""
+"""A workspace in a local folder, for scripts and tests that have no bucket."""
 
 import shutil
 import tempfile
@@ -6,20 +6,20 @@ import threading
 import weakref
 from pathlib import Path
 
-from agentfn.tools.tool_context import FileRecord, Origin
 from agentfn.tools.tool_output import File, FileLink
 from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
 from agentfn.tools.workspaces.file_records import find_file, unique_file_name
+from agentfn.tools.workspaces.workspace import FileRecord, Origin
 
-HIDDEN_FOLDER = ".hidden"  # no safe name starts with a dot, so no file of the task can be called this, or that:
+HIDDEN_FOLDER = ".hidden"  # sanitized names never start with a dot, so no file of a task can have one of these names
 WORK_FOLDER = ".work"
 
 
 class FolderWorkspace:
-    """A `Workspace` in a plain folder: `root`, else a temporary one that goes when the workspace does.
+    """A `Workspace` in the folder `root`, or in a temporary folder that is deleted with the workspace.
 
-    Attached and produced files lie in `root` under their names. Files that lie there from the start are attached ones:
-    no tool's output replaces them. Tools of one turn share it, each in its own thread.
+    Attached and produced files are stored in `root` under their names. Files that are there at the start count as
+    attached, so no tool's output replaces them. The tools of one turn use the workspace from several threads.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -59,7 +59,7 @@ class FolderWorkspace:
             return self._records[name]
 
     def attach(self, file: File | Path) -> FileRecord:
-        """A copy of the file, as if it had come with a message."""
+        """Copies the file into the workspace, as a file of a message."""
         return self._store(file if isinstance(file, File) else File(file.name, file), "attached")
 
     def _store(self, file: File, origin: Origin) -> FileRecord:
