@@ -78,9 +78,7 @@ class McpToolCaller:
         if deadline.remaining() < MIN_START_SECONDS[tool.idempotent]:
             return ToolCallError(f"{tool.name} was not run: its time was over before{USE_TASK_HINT}", "out_of_time")
         try:
-            outcome = await call_tool(
-                tool, _to_json_text(arguments | file_names), context, limits, self._limiter
-            )
+            outcome = await call_tool(tool, _to_json_text(arguments | file_names), context, limits, self._limiter)
         except TaskSuspended:
             return ToolCallError(f"{tool.name} needs a task: send the agent a message instead", "needs_task")
         if isinstance(outcome, ToolCallError) and outcome.error_type == "timed_out" and deadline.passed:
