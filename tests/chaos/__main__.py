@@ -23,28 +23,28 @@ def main() -> int:
     seed = secrets.randbelow(10**6) if given.seed is None else given.seed
     print_line(f"seed: {seed}")
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-        outcome = run_chaos(given.tasks, given.faults, seed, folder=Path(folder), tell=print_line)
+        report = run_chaos(given.tasks, given.faults, seed, folder=Path(folder), tell=print_line)
         if given.keep:
             shutil.copytree(folder, given.keep, dirs_exist_ok=True)
-    print_report(outcome)
-    return 1 if outcome.violations else 0
+    print_report(report)
+    return 1 if report.violations else 0
 
 
-def print_report(outcome: ChaosReport) -> None:
-    for task_id, complaints in list(outcome.violations.items())[:MAX_SHOWN_TASKS]:
+def print_report(report: ChaosReport) -> None:
+    for task_id, complaints in list(report.violations.items())[:MAX_SHOWN_TASKS]:
         print_line(f"\n{task_id}")
-        for line in outcome.histories[task_id]:
+        for line in report.histories[task_id]:
             print_line(f"    {line}")
         for text in complaints:
             print_line(f"  {text}")
-    for name, count in sorted(outcome.faults.items()):
+    for name, count in sorted(report.faults.items()):
         print_line(f"{count:>6} {name}")
-    ends = ", ".join(f"{count} {state.lower()}" for state, count in outcome.states.most_common())
-    print_line(f"{outcome.processes} processes, {outcome.skewed} of them with a wrong clock; tasks ended: {ends}")
-    print_line(f"seed: {outcome.seed}, {outcome.seconds:.0f} s")
-    if outcome.violations:
-        print_line(f"complaints: {sum(map(len, outcome.violations.values()))} about {len(outcome.violations)} tasks")
-    print_line(str(outcome))
+    ends = ", ".join(f"{count} {state.lower()}" for state, count in report.states.most_common())
+    print_line(f"{report.processes} processes, {report.skewed} of them with a wrong clock; tasks ended: {ends}")
+    print_line(f"seed: {report.seed}, {report.seconds:.0f} s")
+    if report.violations:
+        print_line(f"complaints: {sum(map(len, report.violations.values()))} about {len(report.violations)} tasks")
+    print_line(str(report))
 
 
 def print_line(text: str) -> None:

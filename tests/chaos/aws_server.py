@@ -58,8 +58,8 @@ def _token(environ: dict[str, Any]) -> str:
 class AtomicTransactions:
     """Stands in for moto's, which copies the whole table once for each action in order to put it back."""
 
-    def __init__(self, diary: EventLog) -> None:
-        self._diary = diary
+    def __init__(self, event_log: EventLog) -> None:
+        self._event_log = event_log
         self._original: Any = DynamoDBBackend.transact_write_items
 
     def __call__(self, backend: Any, actions: list[dict[str, Any]]) -> None:
@@ -80,7 +80,7 @@ class AtomicTransactions:
             if key["sk"]["S"] == "head" and (item := backend.get_item(table, key)) is not None:
                 plain = item.to_json()["Attributes"]
                 head = {name: next(iter(plain[name].values())) for name in LOGGED_ATTRIBUTES if name in plain}
-                self._diary.write("write", task=key["pk"]["S"], wrote=wrote, replaced=replaced, **head)
+                self._event_log.write("write", task=key["pk"]["S"], wrote=wrote, replaced=replaced, **head)
 
 
 LOGGED_ATTRIBUTES = ("state", "version", "run", "turns", "held", "lease_end", "idle")

@@ -27,7 +27,7 @@ _clock = time.time  # before anybody turns it
 
 
 def event_log_path(folder: Path) -> Path:
-    return folder / "diary"
+    return folder / "event-log"
 
 
 def read_event_log(folder: Path) -> list[LogEntry]:

@@ -39,9 +39,9 @@ class FaultInjector:
     _refused: str = ""  # the call whose repetitions are refused too
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, order: Fault | None) -> None:
+    def begin(self, fault: Fault | None) -> None:
         with self._lock:
-            self.fault, self.injected, self._passed, self._refused = order, False, 0, ""
+            self.fault, self.injected, self._passed, self._refused = fault, False, 0, ""
 
     def attach(self, client: Any) -> None:
         service, session = client.meta.service_model.service_name, client._endpoint.http_session

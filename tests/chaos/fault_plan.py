@@ -55,24 +55,24 @@ class FaultPlan:
 
     def fault_for(self, often: float, *names: object) -> Fault | None:
         """A fault for one invocation, or none; `often` is between 0 and 1."""
-        dice = self.random_for("order", *names)
-        return _random_fault(dice) if dice.random() < often else None
+        rng = self.random_for("order", *names)
+        return _random_fault(rng) if rng.random() < often else None
 
     def skew(self, number: int) -> float:
         return self._skew * self.random_for("skew", number).choice(CLOCK_SKEWS)
 
 
-def _random_fault(dice: random.Random) -> Fault:
-    kind: FaultKind = dice.choices(list(FAULT_WEIGHTS), list(FAULT_WEIGHTS.values()))[0]
+def _random_fault(rng: random.Random) -> Fault:
+    kind: FaultKind = rng.choices(list(FAULT_WEIGHTS), list(FAULT_WEIGHTS.values()))[0]
     if kind in ("kill", "freeze"):
-        if dice.random() < TIMED_FAULT_SHARE:
-            return Fault(kind, after_seconds=dice.uniform(0.02, 2.0))
-        return Fault(kind, _random_point(dice, INJECTION_POINTS), dice.choice((1, 1, 2, 3)))
+        if rng.random() < TIMED_FAULT_SHARE:
+            return Fault(kind, after_seconds=rng.uniform(0.02, 2.0))
+        return Fault(kind, _random_point(rng, INJECTION_POINTS), rng.choice((1, 1, 2, 3)))
     if kind == "conflict":
-        return Fault(kind, "before TransactWriteItems", dice.randint(1, 4))
-    return Fault(kind, f"before {_random_point(dice, AWS_CALLS)}", dice.choice((1, 1, 2, 3, 4)))
+        return Fault(kind, "before TransactWriteItems", rng.randint(1, 4))
+    return Fault(kind, f"before {_random_point(rng, AWS_CALLS)}", rng.choice((1, 1, 2, 3, 4)))
 
 
-def _random_point(dice: random.Random, names: Sequence[str]) -> str:
+def _random_point(rng: random.Random, names: Sequence[str]) -> str:
     """Writes to the table most of all: what a task is hangs on them."""
-    return dice.choices(names, [4 if "Transact" in name else 1 for name in names])[0]
+    return rng.choices(names, [4 if "Transact" in name else 1 for name in names])[0]

@@ -48,29 +48,29 @@ class Environment:
     fault_counts: FaultCounter
     fault_plan: FaultPlan
 
-    def invoke(self, event: dict[str, Any], seconds: float, order: Fault | None) -> Any:
+    def invoke(self, event: dict[str, Any], seconds: float, fault: Fault | None) -> Any:
         """The handler's answer. Raises EOFError or OSError where the process died of it."""
-        self.connection.send((event, seconds, order))
+        self.connection.send((event, seconds, fault))
         end = time.monotonic() + seconds + TIMEOUT_MARGIN_SECONDS
-        if order is not None and order.after_seconds and not self.connection.poll(order.after_seconds):
-            self.fault_counts.count(str(order))
-            end += self._signal(order)
+        if fault is not None and fault.after_seconds and not self.connection.poll(fault.after_seconds):
+            self.fault_counts.count(str(fault))
+            end += self._signal(fault)
         while self.connection.poll(max(0.0, end - time.monotonic())):
-            what, answer, struck = self.connection.recv()
+            what, answer, injected = self.connection.recv()
             if what == "answer":
-                if order is not None and struck and order.kind not in ("kill", "freeze"):
-                    self.fault_counts.count(str(order))
+                if fault is not None and injected and fault.kind not in ("kill", "freeze"):
+                    self.fault_counts.count(str(fault))
                 return answer
-            self.fault_counts.count(str(order))
+            self.fault_counts.count(str(fault))
             if what == "frozen":
                 end += self._thaw()
         self.fault_counts.count("cut off at its time")
         os.kill(self.pid, signal.SIGKILL)
         raise EOFError
 
-    def _signal(self, order: Fault) -> float:
-        os.kill(self.pid, signal.SIGKILL if order.kind == "kill" else signal.SIGSTOP)
-        return self._thaw() if order.kind == "freeze" else 0.0
+    def _signal(self, fault: Fault) -> float:
+        os.kill(self.pid, signal.SIGKILL if fault.kind == "kill" else signal.SIGSTOP)
+        return self._thaw() if fault.kind == "freeze" else 0.0
 
     def _thaw(self) -> float:
         """How many seconds the invocation may be late for it."""
@@ -115,11 +115,11 @@ class Fleet:
         self._mother.communicate()
         self._listener.close()
 
-    def invoke(self, event: dict[str, Any], seconds: float, order: Fault | None = None) -> Any:
+    def invoke(self, event: dict[str, Any], seconds: float, fault: Fault | None = None) -> Any:
         """The handler's answer; None where the environment died."""
         environment = self._free.get()
         try:
-            return environment.invoke(event, seconds, order)
+            return environment.invoke(event, seconds, fault)
         except (EOFError, OSError):
             environment.connection.close()
             environment = self._start_environment()

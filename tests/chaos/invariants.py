@@ -71,10 +71,10 @@ def _check_model_calls(task: StoredTask) -> Iterator[str]:
             yield f"doubled: run {ask['run']} asked for turn {ask['turn']}, which run {write['run']} had saved"
 
 
-def check_effects(tasks: Mapping[str, StoredTask], diary: list[LogEntry]) -> Iterator[tuple[str, str]]:
+def check_effects(tasks: Mapping[str, StoredTask], event_log: list[LogEntry]) -> Iterator[tuple[str, str]]:
     """Task and complaint. What was told done was done; what must not happen twice did not."""
-    happened = Counter(line["key"] for line in diary if line["kind"] == "effect")
-    once = {line["key"] for line in diary if line["kind"] == "effect" and line["tool"] in ONCE_ONLY_TOOLS}
+    happened = Counter(line["key"] for line in event_log if line["kind"] == "effect")
+    once = {line["key"] for line in event_log if line["kind"] == "effect" and line["tool"] in ONCE_ONLY_TOOLS}
     for key in sorted(once):
         if happened[key] > 1:
             yield key.split(":")[0], f"doubled: the effect {key} happened {happened[key]} times"

@@ -69,28 +69,30 @@ class QueueDelivery:
         return messages
 
     def _dispatch(self, message: Any, number: int) -> None:
-        dice = self.fault_plan.random_for("mischief", number)
-        mischief = dice.choices(list(MESSAGE_FAULTS), list(MESSAGE_FAULTS.values()))[0]
-        if mischief:
-            self.fleet.fault_counts.count(f"{mischief} a message")
-        if mischief == "drop":
+        rng = self.fault_plan.random_for("mischief", number)
+        message_fault = rng.choices(list(MESSAGE_FAULTS), list(MESSAGE_FAULTS.values()))[0]
+        if message_fault:
+            self.fleet.fault_counts.count(f"{message_fault} a message")
+        if message_fault == "drop":
             self._delete(message)
             self._free.release()
             return
-        if mischief == "double":
-            self._pool.submit(self._invoke, message, number, dice, "again")
-        self._pool.submit(self._deliver_once, message, number, dice, dice.uniform(0.5, 4.0) * (mischief == "hold back"))
+        if message_fault == "double":
+            self._pool.submit(self._invoke, message, number, rng, "again")
+        self._pool.submit(
+            self._deliver_once, message, number, rng, rng.uniform(0.5, 4.0) * (message_fault == "hold back")
+        )
 
-    def _deliver_once(self, message: Any, number: int, dice: random.Random, pause: float) -> None:
+    def _deliver_once(self, message: Any, number: int, rng: random.Random, pause: float) -> None:
         try:
             time.sleep(pause)
-            self._invoke(message, number, dice, "")
+            self._invoke(message, number, rng, "")
         finally:
             self._free.release()
 
-    def _invoke(self, message: Any, number: int, dice: random.Random, again: str) -> None:
-        order = self.fault_plan.fault_for(FAULT_RATE, "delivery", number, again)
-        answer = self.fleet.invoke(queue_event(message), dice.choice(INVOCATION_TIMEOUTS), order)
+    def _invoke(self, message: Any, number: int, rng: random.Random, again: str) -> None:
+        fault = self.fault_plan.fault_for(FAULT_RATE, "delivery", number, again)
+        answer = self.fleet.invoke(queue_event(message), rng.choice(INVOCATION_TIMEOUTS), fault)
         if answer is not None and answer.get("batchItemFailures") == []:
             self._delete(message)
 

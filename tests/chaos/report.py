@@ -40,14 +40,16 @@ class ChaosReport:
 
     def check(self, scenarios: Iterable[Scenario], stored: Mapping[str, StoredTask], folder: Path) -> None:
         """Looks for harm in all there is: table, diary, and what the callers were told."""
-        diary = read_event_log(folder)
+        event_log = read_event_log(folder)
         self.states.update(task.state for task in stored.values())
-        found = [*check_effects(stored, diary), *check_messages(stored)]
+        found = [*check_effects(stored, event_log), *check_messages(stored)]
         found += [(task.id, text) for task in stored.values() for text in check_task(task)]
-        for errand in scenarios:
-            found += [(errand.task_id or f"errand {errand.number}", text) for text in check_scenario(errand, stored)]
+        for scenario in scenarios:
+            found += [
+                (scenario.task_id or f"scenario {scenario.number}", text) for text in check_scenario(scenario, stored)
+            ]
         for task_id, text in found:
             self.violations.setdefault(task_id, []).append(text)
-        told = [json.dumps(line) for line in diary] + read_agent_log(folder)
+        told = [json.dumps(line) for line in event_log] + read_agent_log(folder)
         for task_id in self.violations:
             self.histories[task_id] = [line for line in told if task_id in line]

@@ -54,24 +54,26 @@ def run_chaos(
     tell: Callable[[str], None] = lambda _: None,
 ) -> ChaosReport:
     """At least so many tasks and so many faults. The diary and the log go into the folder."""
-    started, dice, struck = time.monotonic(), FaultPlan(seed, skew), FaultCounter()
+    started, fault_plan, fault_counts = time.monotonic(), FaultPlan(seed, skew), FaultCounter()
     with ExitStack() as stack:
         resources = stack.enter_context(_aws_server(folder))
         dynamodb, s3, sqs = (stack.enter_context(closing(boto3.client(name))) for name in SERVICES)
-        fleet = stack.enter_context(Fleet(ENVIRONMENTS, folder, dice, struck, _worker_environment(resources)))
-        with QueueDelivery(fleet, sqs, resources.queue_url, dice, RUNS):
-            errands = _run_scenarios(fleet, dice, tasks, faults, tell)
+        fleet = stack.enter_context(
+            Fleet(ENVIRONMENTS, folder, fault_plan, fault_counts, _worker_environment(resources))
+        )
+        with QueueDelivery(fleet, sqs, resources.queue_url, fault_plan, RUNS):
+            scenarios = _run_scenarios(fleet, fault_plan, tasks, faults, tell)
             time.sleep(SETTLE_SECONDS)
         payloads = PayloadCodec(Bucket(lambda: s3, resources.bucket, 60))
         stored = read_tasks(_scan_items(dynamodb, resources.table), read_event_log(folder), payloads)
-    outcome = ChaosReport(seed, len(errands), struck.by_name, fleet.process_count, fleet.skewed_count)
-    outcome.check(errands, stored, folder)
-    outcome.seconds = time.monotonic() - started
-    return outcome
+    report = ChaosReport(seed, len(scenarios), fault_counts.by_name, fleet.process_count, fleet.skewed_count)
+    report.check(scenarios, stored, folder)
+    report.seconds = time.monotonic() - started
+    return report
 
 
 def _run_scenarios(
-    fleet: Fleet, dice: FaultPlan, tasks: int, faults: int, tell: Callable[[str], None]
+    fleet: Fleet, fault_plan: FaultPlan, tasks: int, faults: int, tell: Callable[[str], None]
 ) -> list[Scenario]:
     """New callers come as others go, until there were enough of them and enough has befallen."""
     done: list[Scenario] = []
@@ -80,7 +82,7 @@ def _run_scenarios(
     with ThreadPoolExecutor(at_once) as pool:
         while running or number < tasks or fleet.fault_counts.total < faults:
             while len(running) < at_once and (number < tasks or fleet.fault_counts.total < faults):
-                running.add(pool.submit(ScenarioClient.for_number(fleet, dice, number).run))
+                running.add(pool.submit(ScenarioClient.for_number(fleet, fault_plan, number).run))
                 number += 1
             ended, running = wait(running, timeout=5.0, return_when=FIRST_COMPLETED)
             done += [future.result() for future in ended]

@@ -24,38 +24,38 @@ ONCE_ONLY_TOOLS = frozenset({"pay", "book"})  # the tools that must not act twic
 TOOL_CHOICES = ("look", "look", "pay", "pay", "book", "book", "draw", "rest")
 
 
-def plan_steps(dice: random.Random) -> list[PlannedStep]:
+def plan_steps(rng: random.Random) -> list[PlannedStep]:
     """The steps of one task. One task in ten is longer than an invocation; one in six asks its user."""
-    count = dice.randint(9, 13) if dice.random() < 0.1 else dice.randint(1, 5)
-    steps = [_random_step(dice, at) for at in range(count)]
-    if dice.random() < 0.17:
-        steps.insert(dice.randint(0, count), [["ask_user", {"question": "Shall I go on?"}]])
+    count = rng.randint(9, 13) if rng.random() < 0.1 else rng.randint(1, 5)
+    steps = [_random_step(rng, at) for at in range(count)]
+    if rng.random() < 0.17:
+        steps.insert(rng.randint(0, count), [["ask_user", {"question": "Shall I go on?"}]])
     return steps
 
 
-def _random_step(dice: random.Random, at: int) -> PlannedStep:
-    width = dice.choice((1, 1, 2, 3))
-    long = dice.random() < 0.1
+def _random_step(rng: random.Random, at: int) -> PlannedStep:
+    width = rng.choice((1, 1, 2, 3))
+    long = rng.random() < 0.1
     return [
         [
-            dice.choice(TOOL_CHOICES),
-            {"at": 10 * at + place, "seconds": round(dice.uniform(0.5, 1.5) if long else 0.02, 2)},
+            rng.choice(TOOL_CHOICES),
+            {"at": 10 * at + place, "seconds": round(rng.uniform(0.5, 1.5) if long else 0.02, 2)},
         ]
         for place in range(width)
     ]
 
 
-def make_agent(event_log: EventLog, points: FaultInjector) -> Agent:
+def make_agent(event_log: EventLog, injector: FaultInjector) -> Agent:
     def act(name: str, context: Context) -> None:
-        points.reach("before effect")
+        injector.reach("before effect")
         event_log.write("effect", tool=name, key=context.idempotency_key, run=CURRENT_RUN.get()[1])
-        points.reach("after effect")
+        injector.reach("after effect")
 
     return Agent(
         name="clerk",
         description="Does as it is told, and writes it down.",
         tools=[*_blocking_tools(act), *_async_tools(act)],
-        models={"scripted": lambda: ScriptedModel.from_function(_model_function(event_log, points))},
+        models={"scripted": lambda: ScriptedModel.from_function(_model_function(event_log, injector))},
     )
 
 
@@ -103,13 +103,13 @@ def _async_tools(act: Callable[[str, Context], None]) -> list[Tool]:
     return [book, rest]
 
 
-def _model_function(diary: EventLog, points: FaultInjector) -> Callable[[ModelRequest], Awaitable[Any]]:
+def _model_function(event_log: EventLog, injector: FaultInjector) -> Callable[[ModelRequest], Awaitable[Any]]:
     async def answer(prompt: ModelRequest) -> Any:
-        points.reach("before answer")
+        injector.reach("before answer")
         task, run = CURRENT_RUN.get()
-        diary.write("ask", task=task, run=run, turn=len(prompt.turns))
+        event_log.write("ask", task=task, run=run, turn=len(prompt.turns))
         await asyncio.sleep(0.02)
-        points.reach("after answer")
+        injector.reach("after answer")
         steps = json.loads(prompt.turns[0].text)["steps"]
         taken = sum(turn.role == "assistant" for turn in prompt.turns)
         return tuple(calls(name, **said) for name, said in steps[taken]) if taken < len(steps) else "Done."

@@ -45,27 +45,27 @@ class ScenarioClient:
     """Plays one errand. What goes wrong on the way is tried again, as a client would."""
 
     fleet: Fleet
-    dice: FaultPlan
+    fault_plan: FaultPlan
     scenario: Scenario
     request_count: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def for_number(cls, fleet: Fleet, dice: FaultPlan, number: int) -> "ScenarioClient":
-        return cls(fleet, dice, Scenario(number, plan_steps(dice.random_for("plan", number))))
+    def for_number(cls, fleet: Fleet, fault_plan: FaultPlan, number: int) -> "ScenarioClient":
+        return cls(fleet, fault_plan, Scenario(number, plan_steps(fault_plan.random_for("plan", number))))
 
     def run(self) -> Scenario:
-        mine, dice = self.scenario, self.dice.random_for("caller", self.scenario.number)
+        mine, rng = self.scenario, self.fault_plan.random_for("caller", self.scenario.number)
         text = json.dumps({"steps": mine.steps})
-        task = self._send(dice, text, "first")
+        task = self._send(rng, text, "first")
         if task is None:
             return mine
         mine.task_id = task["id"]
-        cancel_at = time.monotonic() + dice.uniform(0.0, 6.0) if dice.random() < 0.1 else float("inf")
-        self._follow(dice, cancel_at)
+        cancel_at = time.monotonic() + rng.uniform(0.0, 6.0) if rng.random() < 0.1 else float("inf")
+        self._follow(rng, cancel_at)
         return mine
 
-    def _follow(self, dice: random.Random, cancel_at: float) -> None:
+    def _follow(self, rng: random.Random, cancel_at: float) -> None:
         """Looks at the task until it is over, or waits for an answer that it never gets."""
         end, pause = time.monotonic() + TASK_TIMEOUT_SECONDS, 0.7
         while time.monotonic() < end:
@@ -76,24 +76,24 @@ class ScenarioClient:
                 self._cancel()
             state = self._poll()
             if state in TERMINAL_STATES:
-                time.sleep(dice.uniform(0.0, 2.0))
+                time.sleep(rng.uniform(0.0, 2.0))
                 self._poll()
                 return
             if state == "INPUT_REQUIRED":
-                if dice.random() < 0.15:
+                if rng.random() < 0.15:
                     self.scenario.waits_for_input = True
                     return
-                self._send(dice, "Yes.", "answer", self.scenario.task_id)
+                self._send(rng, "Yes.", "answer", self.scenario.task_id)
                 pause = 0.5
         self.scenario.violations.append(f"lost: not ended after {TASK_TIMEOUT_SECONDS:.0f} s")
 
-    def _send(self, dice: random.Random, text: str, name: str, task_id: str = "") -> Task | None:
+    def _send(self, rng: random.Random, text: str, name: str, task_id: str = "") -> Task | None:
         """Until it is accepted; now and then twice at once."""
         message_id = f"{self.scenario.number}-{name}"
         said: dict[str, Any] = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         said |= {"taskId": task_id} if task_id else {}
-        params = {"message": said, "configuration": {"returnImmediately": dice.random() < 0.6}}
-        if dice.random() < 0.1:
+        params = {"message": said, "configuration": {"returnImmediately": rng.random() < 0.6}}
+        if rng.random() < 0.1:
             self.fleet.fault_counts.count("send twice at once")
             with ThreadPoolExecutor(2) as pool:
                 answers = [each.result() for each in [pool.submit(self._request, "SendMessage", params) for _ in "ab"]]
@@ -126,9 +126,9 @@ class ScenarioClient:
         for _ in range(MAX_TRIES):
             with self.lock:
                 self.request_count += 1
-                order = self.dice.fault_for(FAULT_RATES[method], method, self.scenario.number, self.request_count)
+                fault = self.fault_plan.fault_for(FAULT_RATES[method], method, self.scenario.number, self.request_count)
             event = rpc_event(method, params, {"Authorization": f"Bearer {TOKEN}"})
-            answer = self.fleet.invoke(event, REQUEST_TIMEOUT_SECONDS, order)
+            answer = self.fleet.invoke(event, REQUEST_TIMEOUT_SECONDS, fault)
             body = json.loads(answer["body"]) if answer and "body" in answer else {}
             if "result" in body:
                 return body["result"]  # type: ignore[no-any-return]

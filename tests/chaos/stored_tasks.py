@@ -35,7 +35,9 @@ class StoredTask:
         return list(json.loads(self.turns["turn#000000"].text)["steps"])
 
 
-def read_tasks(items: Iterable[dict[str, Any]], diary: list[LogEntry], payloads: PayloadCodec) -> dict[str, StoredTask]:
+def read_tasks(
+    items: Iterable[dict[str, Any]], event_log: list[LogEntry], payloads: PayloadCodec
+) -> dict[str, StoredTask]:
     """By id."""
     partitions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for item in items:
@@ -43,7 +45,7 @@ def read_tasks(items: Iterable[dict[str, Any]], diary: list[LogEntry], payloads:
     heads = {pk: found for pk, found in partitions.items() if any(item["sk"]["S"] == "head" for item in found)}
     stored = {pk: _parse_items(found, payloads) for pk, found in heads.items()}
     tasks = {task.id: task for task in stored.values()}
-    for line in diary:
+    for line in event_log:
         if line["kind"] == "write" and line["task"] in stored:
             stored[line["task"]].writes.append(line)
         if line["kind"] == "ask" and line["task"] in tasks:

@@ -53,25 +53,25 @@ def run_environment(number: int, skew: float, address: str, event_log_path: Path
     parent.send(os.getpid())
     lock = threading.Lock()
 
-    def tell(what: str, answer: Any = None, struck: bool = False) -> None:
+    def tell(what: str, answer: Any = None, injected: bool = False) -> None:
         with lock:
-            parent.send((what, answer, struck))
+            parent.send((what, answer, injected))
 
-    points = FaultInjector(tell)
+    injector = FaultInjector(tell)
     vars(storage_factory)["TaskStore"] = partial(TaskStore, clock=lambda: time.time() + skew)
     vars(event_source_factory)["Runner"] = TracingRunner
-    doors = serve(make_agent(EventLog(event_log_path), points), Settings.load(os.environ))
+    handler = serve(make_agent(EventLog(event_log_path), injector), Settings.load(os.environ))
     for service in SERVICES:
-        points.attach(aws_client(service))
+        injector.attach(aws_client(service))
     tell("ready")
     while True:
-        event, seconds, order = _next_invocation(parent)
-        points.begin(order)
+        event, seconds, fault = _next_invocation(parent)
+        injector.begin(fault)
         try:
-            answer = doors(event, LocalLambdaContext(seconds))
+            answer = handler(event, LocalLambdaContext(seconds))
         except Exception as error:  # noqa: BLE001 - as Lambda does
             answer = {"errorMessage": repr(error)}
-        tell("answer", answer, points.injected)
+        tell("answer", answer, injector.injected)
 
 
 def _next_invocation(parent: "Connection[Any, Any]") -> Any:
@@ -81,7 +81,7 @@ def _next_invocation(parent: "Connection[Any, Any]") -> Any:
         os._exit(0)
 
 
-def main(place: str, diary: str) -> None:
+def main(place: str, event_log: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
     shorten_timings()
     for service in SERVICES:
@@ -89,7 +89,7 @@ def main(place: str, diary: str) -> None:
     for line in sys.stdin:
         number, skew = line.split()
         if os.fork() == 0:
-            run_environment(int(number), float(skew), place, Path(diary))
+            run_environment(int(number), float(skew), place, Path(event_log))
 
 
 if __name__ == "__main__":
