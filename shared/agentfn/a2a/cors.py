@@ -1,4 +1,4 @@
-"""Which web pages may call the agent from a browser (CORS). None, unless an operator names them."""
+"""Cross-origin requests from browsers (CORS): allowed for the origins that the operator names."""
 
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
@@ -16,7 +16,7 @@ EXPOSED_HEADERS = (
 
 
 def add_cors(app: ASGIApp, settings: HttpSettings) -> ASGIApp:
-    """Around everything else: a preflight carries no token, and a page must be able to read what an error says."""
+    """Adds the middleware outside authentication: a preflight has no token, and errors need CORS headers too."""
     if not settings.origins:
         return app
     return CORSMiddleware(

@@ -1,6 +1,6 @@
-"""A task's files as a caller gets at them: by a link that was signed just now, and by an address that stays.
+"""URLs of a task's files: a presigned one that expires, and a permanent one of the agent's own.
 
-The address is the agent's own and has an id in it: `<task's id>.<object's id>`, never a key of the bucket.
+The permanent URL ends with a file id, `<task's id>.<object's id>`. It never has the object's key.
 """
 
 import re
@@ -33,13 +33,13 @@ def presign_parts(task_id: str, parts: Iterable[Part], bucket: Bucket, base_url:
 
 
 def parse_file_id(text: str) -> tuple[str, str] | None:
-    """The ids of task and object; None for what is no id of a file."""
+    """Returns the ids of task and object; None for anything else."""
     found = FILE_ID_PATTERN.fullmatch(text)
     return (found[1], found[2]) if found else None
 
 
 def find_object_key(task: Task, object_id: str) -> str | None:
-    """The key of a file that the task shows its caller. What is kept for the model alone is in no part."""
+    """Returns the object's key, or None. Only files in parts count: others are for the model alone."""
     keys = (part.url.removeprefix(OBJECT_SCHEME) for part in task_parts(task) if part.url.startswith(OBJECT_SCHEME))
     return next((key for key in keys if key.rsplit("/", 1)[-1] == object_id), None)
 

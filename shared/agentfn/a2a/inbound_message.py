@@ -1,4 +1,4 @@
-"""A client's message, checked whole before anything is written."""
+"""Validates and parses a client's message before anything is stored."""
 
 import dataclasses
 import hashlib
@@ -21,22 +21,20 @@ from agentfn.settings import Settings
 from agentfn.store import MessageRecord
 from agentfn.tools import File, FileRecord
 
-MAX_ID_CHARS = 256  # characters
+MAX_ID_CHARS = 256
 MAX_PART_COUNT = 500
-MAX_ENVELOPE_BYTES = 64 * 1024  # bytes of all that is not content: metadata, names, media types, extensions
-MAX_NESTING_DEPTH = 20  # lists and objects in each other; protobuf stops at 100, and counts each three times
+MAX_ENVELOPE_BYTES = 64 * 1024  # of all that is not content: metadata, names, media types, extensions
+MAX_NESTING_DEPTH = 20  # protobuf's limit is 100, and it counts each list and object three times
 FILE_CONTENTS = ("raw", "url")
-FILENAME_PREFIX = (
-    "__ORIGINAL_FILENAME__:"  # begins a text part that is nothing but the name of the file in the next one
-)
+FILENAME_PREFIX = "__ORIGINAL_FILENAME__:"  # a text part that begins so has the name of the next part's file
 
 
 @dataclass(frozen=True)
 class InboundMessage:
-    """`text` is what the model reads of the message, the names of its files apart. `digest` tells its content.
+    """A valid message. `text` is all of its text and data. `digest` is the SHA-256 of its content.
 
-    `sent` are its parts that are files, and `files` is what they hold, once it is read. `key` is the value of an
-    Idempotency-Key header, empty where there was none.
+    `file_parts` are the parts with files; `files` is empty until `load_files` has read them. `idempotency_key` is empty
+    if the request had no such header.
     """
 
     message: Message
@@ -49,70 +47,69 @@ class InboundMessage:
 
     @property
     def has_remote_files(self) -> bool:
-        """Whether reading its files takes more than what came with it."""
+        """Whether a file must be fetched or looked up."""
         return any(part.url and not part.url.lower().startswith("data:") for _, part in self.file_parts)
 
     async def load_files(self, agent: Agent, settings: Settings, uploads: UploadStore) -> Self:
-        """With its files. Raises InvalidParamsError or ContentTypeNotSupportedError."""
+        """Returns a copy with its files. Raises InvalidParamsError or ContentTypeNotSupportedError."""
         files = await read_files(self.file_parts, agent.input_modes, settings, uploads)
         return dataclasses.replace(self, files=tuple(files))
 
     def message_records(self, task_id: str) -> list[MessageRecord]:
-        """What tells the message when it comes again: its id, and the key that was sent with it."""
+        """Returns the records that identify the message if it is sent again: one for its id, one for its key."""
         names = [self.message.message_id, *([f"key:{self.idempotency_key}"] if self.idempotency_key else [])]
         return [MessageRecord(name, task_id, self.digest) for name in names]
 
     def user_prompt(self, records: Iterable[FileRecord]) -> str:
-        """The user's turn. The files are named as they are stored, so that the model can ask for them."""
+        """Returns the text of the user's turn. It lists the files by their stored names, for tools to open them."""
         names = "\n".join(f"- {record}" for record in records)
         return "\n\n".join(part for part in (self.text, names and f"Attached files:\n{names}") if part)
 
     def history_message(self, task_id: str, context_id: str, records: Iterable[FileRecord]) -> Message:
-        """The message as the task's history keeps it: with its ids, and its files by reference."""
-        kept = Message()
-        kept.CopyFrom(self.message)
-        kept.task_id, kept.context_id = task_id, context_id
-        words = [part for part in kept.parts if part.WhichOneof("content") in ("text", "data")]
-        parts = [*words, *(file_part(record) for record in records)]
-        del kept.parts[:]
-        kept.parts.extend(parts)
-        return kept
+        """Returns the message for the task's history: with its ids, and references to its files."""
+        stored = Message()
+        stored.CopyFrom(self.message)
+        stored.task_id, stored.context_id = task_id, context_id
+        texts = [part for part in stored.parts if part.WhichOneof("content") in ("text", "data")]
+        parts = [*texts, *(file_part(record) for record in records)]
+        del stored.parts[:]
+        stored.parts.extend(parts)
+        return stored
 
 
 def parse_message(message: Message, agent: Agent, settings: Settings, idempotency_key: str = "") -> InboundMessage:
-    """Everything but its files. Raises InvalidParamsError or ContentTypeNotSupportedError, saying which part is wrong
-    and why.
-    """
+    """Parses all but the files. Raises InvalidParamsError or ContentTypeNotSupportedError, which name the part."""
     _check_ids(message)
     if len(idempotency_key) > MAX_ID_CHARS:
         raise InvalidParamsError(f"Idempotency-Key has {len(idempotency_key)} characters; {MAX_ID_CHARS} are allowed")
     if message.role == Role.ROLE_AGENT:
         raise InvalidParamsError("the message's role must be the user's")
     _check_envelope(message)
-    pieces = _merge_filename_parts(message)
-    for number, part in pieces:
+    parts = _merge_filename_parts(message)
+    for number, part in parts:
         check_part(part, number, agent.input_modes)
-    text = "\n\n".join(words for _, part in pieces if (words := _part_text(part)))
+    text = "\n\n".join(part_text for _, part in parts if (part_text := _part_text(part)))
     if len(text) > settings.message.max_text_chars:
         raise InvalidParamsError(
             f"the message has {len(text):,} characters of text; {settings.message.max_text_chars:,} are allowed. "
             "Send long content as a file"
         )
-    sent = tuple((number, part) for number, part in pieces if part.WhichOneof("content") in FILE_CONTENTS)
-    if len(sent) > settings.message.max_files:
-        raise InvalidParamsError(f"the message has {len(sent)} files; {settings.message.max_files} are allowed")
-    if not text and not sent:
+    file_parts = tuple((number, part) for number, part in parts if part.WhichOneof("content") in FILE_CONTENTS)
+    if len(file_parts) > settings.message.max_files:
+        raise InvalidParamsError(f"the message has {len(file_parts)} files; {settings.message.max_files} are allowed")
+    if not text and not file_parts:
         raise InvalidParamsError("the message is empty: it needs text, data or a file")
-    said = Message()
-    said.CopyFrom(message)
-    del said.parts[:]
-    said.parts.extend(part for _, part in pieces)
-    return InboundMessage(said, text, sent, _read_skill(message, agent), _content_digest(message), idempotency_key)
+    merged = Message()
+    merged.CopyFrom(message)
+    del merged.parts[:]
+    merged.parts.extend(part for _, part in parts)
+    skill, digest = _read_skill(message, agent), _content_digest(message)
+    return InboundMessage(merged, text, file_parts, skill, digest, idempotency_key)
 
 
 def _merge_filename_parts(message: Message) -> list[tuple[int, Part]]:
-    """Its parts, numbered as the caller counts them; a part that only names the next one has become its name."""
-    pieces: list[tuple[int, Part]] = []
+    """Returns the parts with their original numbers, from 1. A part with only a file name becomes the next part's."""
+    merged: list[tuple[int, Part]] = []
     name = ""
     following = [part.WhichOneof("content") for part in message.parts[1:]]
     for number, (part, after) in enumerate(zip(message.parts, [*following, ""], strict=True), 1):
@@ -122,11 +119,11 @@ def _merge_filename_parts(message: Message) -> list[tuple[int, Part]]:
         if kind == "text" and part.text.startswith(FILENAME_PREFIX) and after in FILE_CONTENTS:
             name = part.text.removeprefix(FILENAME_PREFIX).strip()
             continue
-        piece = Part()
-        piece.CopyFrom(part)
-        piece.filename, name = name or part.filename, ""
-        pieces.append((number, piece))
-    return pieces
+        copy = Part()
+        copy.CopyFrom(part)
+        copy.filename, name = name or part.filename, ""
+        merged.append((number, copy))
+    return merged
 
 
 def _check_ids(message: Message) -> None:
@@ -139,32 +136,32 @@ def _check_ids(message: Message) -> None:
 
 
 def _check_envelope(message: Message) -> None:
-    """What would cost more to keep and to read than it says."""
+    """Limits what is not content: it would be stored and read again with every task."""
     if len(message.parts) > MAX_PART_COUNT:
         raise InvalidParamsError(f"the message has {len(message.parts):,} parts; {MAX_PART_COUNT} are allowed")
-    rest = message.ByteSize() - sum(
+    size = message.ByteSize() - sum(
         len(part.text.encode()) + len(part.raw) + len(part.url) + part.data.ByteSize() for part in message.parts
     )
-    if rest > MAX_ENVELOPE_BYTES:
+    if size > MAX_ENVELOPE_BYTES:
         raise InvalidParamsError(
-            f"the message's metadata, names and extensions have {rest:,} bytes; {MAX_ENVELOPE_BYTES:,} are allowed. "
+            f"the message's metadata, names and extensions have {size:,} bytes; {MAX_ENVELOPE_BYTES:,} are allowed. "
             "Send long content as a file"
         )
-    for named, said in [
+    for name, content in [
         ("metadata", message.metadata),
         *((f"metadata of part {number}", part.metadata) for number, part in enumerate(message.parts, 1)),
         *((f"data of part {number}", part.data) for number, part in enumerate(message.parts, 1)),
     ]:
-        if _nesting_depth(MessageToDict(said)) > MAX_NESTING_DEPTH:
+        if _nesting_depth(MessageToDict(content)) > MAX_NESTING_DEPTH:
             raise InvalidParamsError(
-                f"{named} is nested deeper than {MAX_NESTING_DEPTH} lists and objects. Send it as a file"
+                f"{name} is nested deeper than {MAX_NESTING_DEPTH} lists and objects. Send it as a file"
             )
 
 
 def _nesting_depth(value: Any) -> int:
-    """How many lists and objects are in each other."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if inner is None else 1 + max(map(_nesting_depth, inner), default=0)
+    """Returns how many levels of lists and objects a value has."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if items is None else 1 + max(map(_nesting_depth, items), default=0)
 
 
 def _part_text(part: Part) -> str:
@@ -178,7 +175,7 @@ def _part_text(part: Part) -> str:
 
 
 def _read_skill(message: Message, agent: Agent) -> str:
-    """The skill that the message's metadata names, as `skill` or `skillId`; empty where it names none."""
+    """Returns the skill that the message's metadata names as `skill` or `skillId`, or an empty string."""
     metadata = MessageToDict(message.metadata) if message.HasField("metadata") else {}
     name = metadata.get("skill") or metadata.get("skillId") or ""
     if name and (not isinstance(name, str) or agent.find_skill(name) is None):
@@ -188,6 +185,6 @@ def _read_skill(message: Message, agent: Agent) -> str:
 
 
 def _content_digest(message: Message) -> str:
-    """Of what was said, to whom: the same message sent twice has the same one."""
-    said = Message(parts=message.parts, task_id=message.task_id, metadata=message.metadata)
-    return hashlib.sha256(said.SerializeToString(deterministic=True)).hexdigest()
+    """Returns a digest that is the same if the same message is sent again."""
+    content = Message(parts=message.parts, task_id=message.task_id, metadata=message.metadata)
+    return hashlib.sha256(content.SerializeToString(deterministic=True)).hexdigest()

@@ -1,4 +1,4 @@
-"""The files of a message: sent with it, fetched from an address, or uploaded before."""
+"""Reads the files of a message: inline, fetched from a URL, or uploaded before."""
 
 import asyncio
 import dataclasses
@@ -16,27 +16,27 @@ from agentfn.settings import Settings
 from agentfn.tools import File
 from agentfn.tools.workspaces.file_names import sanitize_file_name
 
-NumberedPart = tuple[int, Part]  # a part, and its number as the caller counts them
+NumberedPart = tuple[int, Part]  # the number is the part's position as the caller sent it, from 1
 
 
 async def read_files(
     parts: Iterable[NumberedPart], input_modes: Sequence[str], settings: Settings, uploads: UploadStore
 ) -> list[File | Upload]:
-    """In the order of the message; what is at an address is fetched, all of it within AGENTFN_FETCH_SECONDS.
+    """Reads the files in the order of the message. Fetching all of them must not take longer than the timeout.
 
-    What was uploaded stays where it is, and has a limit of its own. Raises InvalidParamsError, and for a file that is
-    not among the agent's `modes` ContentTypeNotSupportedError.
+    Uploads are not read; they have another size limit. Raises InvalidParamsError, and ContentTypeNotSupportedError
+    for a file that `input_modes` do not include.
     """
     files: list[File | Upload] = []
-    left = settings.message.max_total_file_bytes
+    remaining_bytes = settings.message.max_total_file_bytes
     try:
         async with asyncio.timeout(settings.fetch.timeout_seconds):
             for number, part in parts:
                 if is_upload(part):
                     files.append(await find_upload(part, number, uploads, settings))
                 else:
-                    files.append(await _read_file(part, number, settings, left))
-                    left -= files[-1].size
+                    files.append(await _read_file(part, number, settings, remaining_bytes))
+                    remaining_bytes -= files[-1].size
                 check_file(files[-1].content_type, files[-1].name, number, input_modes)
     except TimeoutError:
         raise InvalidParamsError(
@@ -46,7 +46,7 @@ async def read_files(
 
 
 async def _read_file(part: Part, number: int, settings: Settings, remaining_bytes: int) -> File:
-    """`left` is how many bytes the message's files may still have."""
+    """Reads one file. `remaining_bytes` is what is left of the limit for all files of the message."""
     limit = min(settings.message.max_file_bytes, remaining_bytes)
     together = f"; all files of a message may have {settings.message.max_total_file_bytes:,} together"
     try:

@@ -1,4 +1,4 @@
-"""Parts of a message that refer to an upload: `upload:<id>` in the place of a file's address."""
+"""Parts of a message that refer to an upload, with `upload:<id>` as their URL."""
 
 import asyncio
 
@@ -19,7 +19,9 @@ def is_upload(part: Part) -> bool:
 
 
 async def find_upload(part: Part, number: int, uploads: UploadStore, settings: Settings) -> Upload:
-    """The caller's own, as it lies in the bucket now. Raises InvalidParamsError for part number `number`."""
+    """Finds the caller's upload. Raises InvalidParamsError, which names part `number`, if there is none or its size is
+    not allowed.
+    """
     upload_id = part.url[len(UPLOAD_SCHEME) :]
     upload = await asyncio.to_thread(uploads.find, upload_id, part.filename, part.media_type)
     if upload is None:

@@ -1,6 +1,6 @@
-"""The files of a message as they were written down: what the sdk would read over is found here.
+"""Validates the file parts of a request's JSON, where the sdk would accept invalid ones.
 
-It takes what is no base64 for whatever is left of it, and of two contents of one old file the one it likes.
+The sdk drops invalid characters from base64, and picks one of several contents of a 0.3 file.
 """
 
 import base64
@@ -14,14 +14,14 @@ URLSAFE_TO_STANDARD = str.maketrans("-_", "+/")
 
 
 def validate_file_parts(request: Any) -> None:
-    """Raises InvalidParamsError for a message with such a file. What is no message is for others to refuse."""
+    """Raises InvalidParamsError for an invalid file. Anything that is not a message passes: the sdk rejects it."""
     for number, part in enumerate(_message_parts(request), 1):
-        if wrong := _file_error(part):
-            raise InvalidParamsError(f"part {number}: {wrong}")
+        if error := _file_error(part):
+            raise InvalidParamsError(f"part {number}: {error}")
 
 
 def _message_parts(shape: Any) -> list[Any]:
-    """Of JSON-RPC, of HTTP, and of HTTP before 1.0."""
+    """Returns the message's parts, for JSON-RPC, HTTP, and HTTP of 0.3."""
     if not isinstance(shape, dict):
         return []
     inner = shape.get("params", shape)
@@ -43,8 +43,9 @@ def _file_error(part: Any) -> str:
 
 
 def _base64_error(content: Any, *, strict: bool) -> str:
-    """Protobuf's readers take base64 for URLs too, and without its end; the one for `bytes` does not. All of them leave
-    out blanks and line ends.
+    """Checks base64 as the sdk's parsers do: all of them ignore blanks and line ends.
+
+    `strict` is for 0.3's `bytes`. Protobuf's parser, for the others, also takes URL-safe base64 and missing padding.
     """
     if not isinstance(content, str):
         return ""

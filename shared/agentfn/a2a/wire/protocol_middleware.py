@@ -1,7 +1,4 @@
-"""The protocol's requests and answers as JSON, at the edge of the sdk's routes.
-
-What the sdk would read over is found here, numbers go through it undamaged, and each dialect's answers are whole.
-"""
+"""ASGI middleware around the sdk's routes: strict JSON, exact numbers, and complete responses for protocol 0.3."""
 
 import dataclasses
 import json
@@ -27,14 +24,17 @@ from agentfn.call_context import SCOPE_KEY, VERSION_0_3, CallContext
 from agentfn.json_numbers import decode_numbers
 
 PROTOCOL_PATH_PATTERN = re.compile(r"/|(/[^/]+)?/(message:(send|stream)|tasks(/.*)?)")
-JSON_BODY_SUFFIXES = (":send", ":stream", "/pushNotificationConfigs")  # ends of paths that JSON is sent to
+JSON_BODY_SUFFIXES = (":send", ":stream", "/pushNotificationConfigs")  # paths that end so take JSON
 SUPPORTED_VERSIONS = {0: "0.3", 1: "1.0"}  # by major version
 SSE_DATA_PATTERN = re.compile(rb"^data: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ProtocolMiddleware:
-    """Around the sdk's routes; what is not the protocol's passes by. `streams` says whether the agent does."""
+    """Validates requests that the sdk would misread, and rewrites responses. Other paths pass unchanged.
+
+    `streaming` says whether the agent streams.
+    """
 
     app: ASGIApp
     streaming: bool = True
@@ -44,33 +44,33 @@ class ProtocolMiddleware:
         if not PROTOCOL_PATH_PATTERN.fullmatch(path):
             await self.app(scope, receive, send)
             return
-        asked, query = None, QueryParams(scope["query_string"])
+        request, query = None, QueryParams(scope["query_string"])
         try:
             if scope["method"] == "POST" and (path == "/" or path.endswith(JSON_BODY_SUFFIXES)):
-                asked, sent = parse_body(await _read_body(receive))
-                file_parts.validate_file_parts(asked)
-                receive = _replay_body(sent, receive)
+                request, body = parse_body(await _read_body(receive))
+                file_parts.validate_file_parts(request)
+                receive = _replay_body(body, receive)
             version = _read_version(Headers(scope=scope), query)
-            v0_3.validate_request(path, asked, query, version)
-            if not self.streaming and v0_3.rpc_method(asked) in v0_3.STREAMING_METHODS:
-                raise UnsupportedOperationError(STREAMING_UNSUPPORTED)  # the sdk would say so in a stream
+            v0_3.validate_request(path, request, query, version)
+            if not self.streaming and v0_3.rpc_method(request) in v0_3.STREAMING_METHODS:
+                raise UnsupportedOperationError(STREAMING_UNSUPPORTED)  # the sdk would answer with a stream
         except (A2AError, JsonBodyError) as error:
-            await _error_response(path, asked, error)(scope, receive, send)
+            await _error_response(path, request, error)(scope, receive, send)
             return
-        said = (b"a2a-version", version.encode())
-        headers = [header for header in scope["headers"] if header[0].lower() != said[0]]
+        version_header = (b"a2a-version", version.encode())
+        headers = [header for header in scope["headers"] if header[0].lower() != version_header[0]]
         call = CallContext.from_scope(scope)
-        if path == "/" and "/" in v0_3.rpc_method(asked):
+        if path == "/" and "/" in v0_3.rpc_method(request):
             call = dataclasses.replace(call, protocol_version=VERSION_0_3)
-        call = dataclasses.replace(call, omit_history=v0_3.requests_no_history(path, asked, query))
-        scope = {**scope, "headers": [*headers, said] if version else headers, SCOPE_KEY: call}
-        await self.app(scope, receive, ResponseRewriter(send, asked).send)
+        call = dataclasses.replace(call, omit_history=v0_3.requests_no_history(path, request, query))
+        scope = {**scope, "headers": [*headers, version_header] if version else headers, SCOPE_KEY: call}
+        await self.app(scope, receive, ResponseRewriter(send, request).send)
 
 
 class ResponseRewriter:
-    """Passes an answer on, its numbers as they were sent. JSON is held back until it is whole.
+    """Restores the numbers in a response. Buffers JSON; rewrites each server-sent event as it comes.
 
-    Lines of server-sent events end with LF: readers that split by hand miss CRLF, which the sdk writes.
+    Lines of server-sent events end with LF. The sdk writes CRLF, which clients that split by hand do not expect.
     """
 
     def __init__(self, send: Send, request: Any) -> None:
@@ -104,21 +104,18 @@ class ResponseRewriter:
     def _rewrite_event(self, line: re.Match[bytes]) -> bytes:
         return b"data: " + self._rewrite_json(line[1])
 
-    def _rewrite_json(self, answer: bytes) -> bytes:
-        return serialize_body(v0_3.complete_response(self._request, decode_numbers(json.loads(answer))))
+    def _rewrite_json(self, content: bytes) -> bytes:
+        return serialize_body(v0_3.complete_response(self._request, decode_numbers(json.loads(content))))
 
 
 def _read_version(headers: Headers, query: QueryParams) -> str:
-    """What the client says that it speaks: in a header, or in the address; nothing where it says nothing.
-
-    Raises VersionNotSupportedError.
-    """
+    """Returns the A2A-Version of the header or the query, or an empty string. Raises VersionNotSupportedError."""
     version = (headers.get(VERSION_HEADER) or query.get(VERSION_HEADER) or "").strip()
     try:
-        spoken = not version or Version(version).major in SUPPORTED_VERSIONS
+        supported = not version or Version(version).major in SUPPORTED_VERSIONS
     except InvalidVersion:
-        spoken = False
-    if not spoken:
+        supported = False
+    if not supported:
         raise VersionNotSupportedError(
             f"A2A-Version {version[:40]!r} is not spoken here; {' and '.join(SUPPORTED_VERSIONS.values())} are"
         )
@@ -135,19 +132,19 @@ async def _read_body(receive: Receive) -> bytes:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    unread = [body]
+    pending = [body]
 
-    async def again() -> Message:
-        return {"type": "http.request", "body": unread.pop()} if unread else await receive()
+    async def replay() -> Message:
+        return {"type": "http.request", "body": pending.pop()} if pending else await receive()
 
-    return again
+    return replay
 
 
 def _error_response(path: str, request: Any, error: A2AError | JsonBodyError) -> JSONResponse:
     if path == "/":
-        number = request.get("id") if isinstance(request, dict) else None
-        known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
-        wrong = JSONParseError(message=f"Parse error: {error}") if isinstance(error, JsonBodyError) else error
-        return JSONResponse(build_error_response(known, wrong))
+        given_id = request.get("id") if isinstance(request, dict) else None
+        request_id = given_id if isinstance(given_id, str | int) and not isinstance(given_id, bool) else None
+        rpc_error = JSONParseError(message=f"Parse error: {error}") if isinstance(error, JsonBodyError) else error
+        return JSONResponse(build_error_response(request_id, rpc_error))
     payload = build_rest_error_payload(ParseError(str(error)) if isinstance(error, JsonBodyError) else error)
     return JSONResponse(payload, payload["error"]["code"])

@@ -1,4 +1,4 @@
-"""Bodies as JSON: read so that all readers would agree on them, and written short."""
+"""Strict JSON for request bodies: rejects what JSON parsers understand differently."""
 
 import json
 import math
@@ -7,24 +7,24 @@ from typing import Any
 
 from agentfn.json_numbers import encode_numbers
 
-MAX_NUMBER_DIGITS = 1_000  # digits; Python's own limit is 4,300
+MAX_NUMBER_DIGITS = 1_000  # Python's own limit is 4,300
 
 
 class JsonBodyError(ValueError):
-    """A body that is no JSON, or that readers of JSON do not agree on."""
+    """The body is not JSON, or JSON that parsers understand differently."""
 
 
 def parse_body(body: bytes) -> tuple[Any, bytes]:
-    """What it says, and the body as the sdk may have it. Raises Unreadable."""
+    """Returns the body's value, and the body for the sdk with numbers encoded. Raises JsonBodyError."""
     try:
-        said = json.loads(
+        value = json.loads(
             body,
             object_pairs_hook=_unique_members,
             parse_int=_parse_int,
             parse_float=_parse_float,
             parse_constant=_reject_constant,
         )
-        return said, serialize_body(encode_numbers(said))
+        return value, serialize_body(encode_numbers(value))
     except JsonBodyError:
         raise
     except UnicodeEncodeError:
@@ -35,17 +35,17 @@ def parse_body(body: bytes) -> tuple[Any, bytes]:
         raise JsonBodyError(f"the body is no JSON that can be read: {error}") from None
 
 
-def serialize_body(said: Any) -> bytes:
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+def serialize_body(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _unique_members(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    shape: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in members:
-        if name in shape:
+        if name in result:
             raise JsonBodyError(f"an object has {json.dumps(name[:100])} twice")
-        shape[name] = value
-    return shape
+        result[name] = value
+    return result
 
 
 def _parse_int(text: str) -> int:

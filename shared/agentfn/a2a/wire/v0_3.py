@@ -1,4 +1,4 @@
-"""Protocol 0.3, where the sdk's layer for it is not exact: what is asked is checked before, and its answers after."""
+"""Protocol 0.3, where the sdk's support deviates from it: validates requests, and completes responses."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from starlette.datastructures import QueryParams
 
 from agentfn.call_context import CallContext
 
-PATH_PREFIX = "/v1/"  # of its paths
+PATH_PREFIX = "/v1/"
 SEND_PATH_SUFFIXES = ("/message:send", "/message:stream")
 STREAMING_METHODS = ("message/stream", "tasks/resubscribe")
 DELETE_PUSH_CONFIG_METHOD = "tasks/pushNotificationConfig/delete"
@@ -29,11 +29,11 @@ REQUEST_MODELS: dict[str, type[BaseModel]] = {
     "tasks/pushNotificationConfig/delete": types.DeleteTaskPushNotificationConfigRequest,
     "agent/getAuthenticatedExtendedCard": types.GetAuthenticatedExtendedCardRequest,
 }
-MAX_REPORTED_ERRORS = 3  # that one error names
+MAX_REPORTED_ERRORS = 3
 
 
 def validate_request(path: str, request: Any, query: QueryParams, version: str) -> None:
-    """What the sdk would answer with a wrong error. `version` is what the client says that it speaks, or nothing.
+    """Rejects requests that the sdk would answer with the wrong error. `version` is the A2A-Version, or empty.
 
     Raises InvalidParamsError and VersionNotSupportedError.
     """
@@ -50,37 +50,37 @@ def validate_request(path: str, request: Any, query: QueryParams, version: str) 
     try:
         parsed: Any = model.model_validate(request)
     except ValidationError as error:
-        if any(fault["loc"][:1] != ("params",) for fault in error.errors()):
-            return  # it is no JSON-RPC: that the sdk says well
+        if any(item["loc"][:1] != ("params",) for item in error.errors()):
+            return  # not JSON-RPC: the sdk's own error is right
         raise InvalidParamsError(f"Invalid parameters: {_format_errors(error)}") from None
     if method.startswith("message/"):
         _check_conversion(lambda: conversions.to_core_send_message_request(parsed))
 
 
 def rpc_method(request: Any) -> str:
-    """Of a JSON-RPC request; empty for what is none."""
+    """Returns the method of a JSON-RPC request; empty for anything else."""
     method = request.get("method") if isinstance(request, dict) else None
     return method if isinstance(method, str) else ""
 
 
 def requests_no_history(path: str, request: Any, query: QueryParams) -> bool:
-    """Whether `historyLength` is 0, which the sdk reads as no limit."""
+    """Returns whether `historyLength` is 0, which the sdk takes for no limit."""
     if not path.startswith(PATH_PREFIX) and rpc_method(request) not in REQUEST_MODELS:
         return False
     params = request.get("params", request) if isinstance(request, dict) else {}
-    inner = params.get("configuration", params) if isinstance(params, dict) else {}
-    wanted = inner if isinstance(inner, dict) else {}
-    return any(length in (0, "0") for length in (wanted.get("historyLength"), query.get("historyLength")))
+    given = params.get("configuration", params) if isinstance(params, dict) else {}
+    configuration = given if isinstance(given, dict) else {}
+    return any(length in (0, "0") for length in (configuration.get("historyLength"), query.get("historyLength")))
 
 
 def set_empty_history(config: Any, call: CallContext) -> None:
-    """Says so to those who cut the history. `config` is whatever of a request has a `history_length`."""
+    """Sets `history_length` to 0 in the part of a request that has it, if the caller asked for no history."""
     if call.omit_history:
         config.history_length = 0
 
 
 def complete_response(request: Any, response: Any) -> Any:
-    """A deletion's answer, which the sdk leaves without its result."""
+    """Adds `result` to the response for a deleted push configuration, which the sdk leaves out."""
     if rpc_method(request) == DELETE_PUSH_CONFIG_METHOD and isinstance(response, dict) and "error" not in response:
         return {**response, "result": response.get("result")}
     return response
@@ -93,14 +93,14 @@ def _validate_query(query: QueryParams) -> None:
 
 
 def _parse_rest_message(request: Any) -> SendMessageRequest:
-    """As the sdk reads it."""
+    """Parses a message like the sdk."""
     sent = ParseDict(request, a2a_v0_3_pb2.SendMessageRequest(), ignore_unknown_fields=True)
     params = proto_utils.FromProto.message_send_params(sent)
     return conversions.to_core_send_message_request(types.SendMessageRequest(id="", params=params))
 
 
 def _check_conversion(convert: Callable[[], SendMessageRequest]) -> None:
-    """Its errors say much of the sdk and little of the message, but they come of it."""
+    """Maps the sdk's many conversion errors to InvalidParamsError: the message caused them."""
     try:
         convert()
     except ValidationError as error:
@@ -110,8 +110,7 @@ def _check_conversion(convert: Callable[[], SendMessageRequest]) -> None:
 
 
 def _format_errors(error: ValidationError) -> str:
-    """Each by its place."""
-    found = error.errors()
-    named = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in found[:MAX_REPORTED_ERRORS]]
-    more = f" (and {len(found) - MAX_REPORTED_ERRORS} more)" if len(found) > MAX_REPORTED_ERRORS else ""
-    return "; ".join(named) + more
+    errors = error.errors()
+    texts = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors[:MAX_REPORTED_ERRORS]]
+    more = f" (and {len(errors) - MAX_REPORTED_ERRORS} more)" if len(errors) > MAX_REPORTED_ERRORS else ""
+    return "; ".join(texts) + more

@@ -1,6 +1,6 @@
-"""Routes of protocol 0.3's HTTP binding that the sdk has not, or has with a fault.
+"""Routes of protocol 0.3's HTTP binding that the sdk lacks or gets wrong.
 
-Its streams begin to answer before they know that there is one: what is refused came as an empty answer with status 200.
+The sdk's streams send their headers before the first event: an error would become an empty response with status 200.
 """
 
 from collections.abc import AsyncIterable, Awaitable, Callable
@@ -27,7 +27,7 @@ RouteEndpoint = Callable[[Request], Awaitable[Response]]
 
 
 def create_v0_3_routes(request_handler: RequestHandler, context_builder: ServerCallContextBuilder) -> list[Route]:
-    """To stand before the sdk's own."""
+    """Creates routes that must come before the sdk's own."""
     old_contexts = V03ServerCallContextBuilder(context_builder)
     handler = REST03Handler(request_handler)
     sending = _stream_endpoint(handler.on_message_send_stream, old_contexts)
@@ -46,11 +46,11 @@ def create_v0_3_routes(request_handler: RequestHandler, context_builder: ServerC
 def _stream_endpoint(events_of: EventSource, context_builder: V03ServerCallContextBuilder) -> RouteEndpoint:
     @rest_stream_error_handler
     async def stream(request: Request) -> Response:
-        await request.body()  # it cannot be read any more once the answer has begun
+        await request.body()  # it cannot be read once the response has begun
         events = aiter(events_of(request, context_builder.build(request)))
         first = await anext(events)
 
-        async def told() -> Any:
+        async def server_sent_events() -> Any:
             yield ServerSentEvent(json_utils.dumps(first))
             try:
                 async for event in events:
@@ -58,7 +58,7 @@ def _stream_endpoint(events_of: EventSource, context_builder: V03ServerCallConte
             except A2AError as error:
                 yield ServerSentEvent(json_utils.dumps(build_rest_error_payload(error)), event="error")
 
-        return create_event_source_response(told())
+        return create_event_source_response(server_sent_events())
 
     return stream
 
