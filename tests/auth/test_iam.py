@@ -29,31 +29,31 @@ def http(arn: Any) -> dict[str, Any]:
     return {"http": {"method": "POST"}, "authorizer": {"iam": {"userArn": arn}}}
 
 
-def who(context: dict[str, Any], *, sessions: bool = False, headers: dict[str, str] | None = None) -> str | None:
+def caller_id(context: dict[str, Any], *, sessions: bool = False, headers: dict[str, str] | None = None) -> str | None:
     caller = asyncio.run(IamAuthenticator(include_sessions=sessions).authenticate(headers or {}, context))
     return caller.user_name if caller else None
 
 
 @pytest.mark.parametrize("of", [rest, http])
 def test_whose_signature_it_is_the_gateway_says(of: Any) -> None:
-    name = who(of(USER))
+    name = caller_id(of(USER))
     assert name is not None
     assert PRINCIPAL_ID_PATTERN.fullmatch(name)
     assert name.startswith("staff-ann-")
-    assert name == who(rest(USER)) == who(http(USER))
-    assert name != who(of(USER.replace("123456789012", "210987654321")))
+    assert name == caller_id(rest(USER)) == caller_id(http(USER))
+    assert name != caller_id(of(USER.replace("123456789012", "210987654321")))
 
 
 def test_a_role_is_one_caller_whoever_assumed_it() -> None:
-    assert who(rest(MONDAY)) == who(http(TUESDAY))
-    assert str(who(rest(MONDAY))).startswith("Reader-")
-    assert who(rest(MONDAY)) != who(rest(MONDAY.replace("Reader", "Writer")))
-    assert who(rest(MONDAY)) != who(rest(MONDAY.replace("123456789012", "210987654321")))
+    assert caller_id(rest(MONDAY)) == caller_id(http(TUESDAY))
+    assert str(caller_id(rest(MONDAY))).startswith("Reader-")
+    assert caller_id(rest(MONDAY)) != caller_id(rest(MONDAY.replace("Reader", "Writer")))
+    assert caller_id(rest(MONDAY)) != caller_id(rest(MONDAY.replace("123456789012", "210987654321")))
 
 
 def test_sessions_are_told_apart_where_that_is_asked_for() -> None:
-    assert who(rest(MONDAY), sessions=True) != who(rest(TUESDAY), sessions=True)
-    assert who(rest(MONDAY), sessions=True) == who(http(MONDAY), sessions=True)
+    assert caller_id(rest(MONDAY), sessions=True) != caller_id(rest(TUESDAY), sessions=True)
+    assert caller_id(rest(MONDAY), sessions=True) == caller_id(http(MONDAY), sessions=True)
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_sessions_are_told_apart_where_that_is_asked_for() -> None:
     ],
 )
 def test_without_a_verified_arn_nobody_comes_in_whatever_the_headers_say(context: dict[str, Any]) -> None:
-    assert who(context, headers=FORGED) is None
+    assert caller_id(context, headers=FORGED) is None
 
 
 def test_each_kind_of_api_is_believed_in_its_own_place_only() -> None:
-    assert who({"http": {}, **rest(USER)}) is None
-    assert who({"authorizer": {"iam": {"userArn": USER}}}) is None
+    assert caller_id({"http": {}, **rest(USER)}) is None
+    assert caller_id({"authorizer": {"iam": {"userArn": USER}}}) is None
 
 
 def test_headers_change_nothing_for_one_who_signed() -> None:
-    assert who(rest(MONDAY), headers=FORGED) == who(rest(MONDAY))
+    assert caller_id(rest(MONDAY), headers=FORGED) == caller_id(rest(MONDAY))
 
 
 def test_who_did_not_sign_is_told_what_the_api_needs() -> None:

@@ -1,4 +1,4 @@
-"""Whose token it is, where an OpenID Connect provider gives them out."""
+"""AGENTFN_AUTH=jwt: tokens of an OpenID Connect provider."""
 
 import asyncio
 import base64
@@ -42,7 +42,7 @@ def token(key: Any = RSA, algorithm: str = "RS256", kid: str | None = "one", **c
 
 
 class Provider:
-    """Its two documents, how often they were fetched, a clock, and a door that trusts it."""
+    """Its two documents, how often they were fetched, a clock, and an authenticator that trusts it."""
 
     def __init__(self, *keys: Any, url: str | None = None, **terms: Any) -> None:
         self.keys: Any = list(keys) or [jwk("one", RSA)]
@@ -50,8 +50,8 @@ class Provider:
         self.fetched: list[str] = []
         self.down = False
         self.now = 5000.0
-        keyset = JwksClient(ISSUER, url, self.fetch, lambda: self.now)
-        self.door = JwtAuthenticator(JwtRequirements(ISSUER, AUDIENCE, **terms), keyset)
+        jwks = JwksClient(ISSUER, url, self.fetch, lambda: self.now)
+        self.authenticator = JwtAuthenticator(JwtRequirements(ISSUER, AUDIENCE, **terms), jwks)
 
     def fetch(self, url: str) -> bytes:
         self.fetched.append(url)
@@ -59,35 +59,35 @@ class Provider:
             raise OSError("no route to host")
         return json.dumps({"keys": self.keys} if url == KEYS else self.discovery).encode()
 
-    def who(self, given: str, **headers: str) -> str | None:
-        caller = asyncio.run(self.door.authenticate({**headers, "authorization": f"Bearer {given}"}))
+    def caller_id(self, given: str, **headers: str) -> str | None:
+        caller = asyncio.run(self.authenticator.authenticate({**headers, "authorization": f"Bearer {given}"}))
         return caller.user_name if caller else None
 
-    def refuses(self, given: str, **headers: str) -> AuthenticationError:
+    def reject(self, given: str, **headers: str) -> AuthenticationError:
         with pytest.raises(AuthenticationError) as caught:
-            self.who(given, **headers)
+            self.caller_id(given, **headers)
         return caught.value
 
 
 @pytest.mark.parametrize(("key", "algorithm"), [(RSA, "RS256"), (EC, "ES256"), (ED, "EdDSA")])
 def test_a_token_that_holds_names_its_caller(key: Any, algorithm: str) -> None:
     provider = Provider(jwk("one", key))
-    assert provider.who(token(key, algorithm)) == "ann"
-    assert provider.who(token(key, algorithm, aud=["other", AUDIENCE])) == "ann"
+    assert provider.caller_id(token(key, algorithm)) == "ann"
+    assert provider.caller_id(token(key, algorithm, aud=["other", AUDIENCE])) == "ann"
     assert provider.fetched == [f"{ISSUER}/.well-known/openid-configuration", KEYS]
 
 
 def test_keys_are_read_where_the_operator_says_they_are() -> None:
     provider = Provider(url=KEYS)
-    assert provider.who(token()) == "ann"
+    assert provider.caller_id(token()) == "ann"
     assert provider.fetched == [KEYS]
 
 
 def test_no_token_is_nobody() -> None:
     provider = Provider()
     for header in ({}, {"authorization": ""}, {"authorization": "Basic YQ=="}, {"authorization": "Bearer "}):
-        assert asyncio.run(provider.door.authenticate(header)) is None
-    assert provider.door.scheme.challenge == 'Bearer realm="agentfn"'
+        assert asyncio.run(provider.authenticator.authenticate(header)) is None
+    assert provider.authenticator.scheme.challenge == 'Bearer realm="agentfn"'
     assert not provider.fetched
 
 
@@ -109,16 +109,16 @@ def test_no_token_is_nobody() -> None:
     ],
 )
 def test_a_token_that_does_not_hold_is_refused_with_the_reason(claims: dict[str, Any], reason: str) -> None:
-    refused = Provider().refuses(token(**claims))
-    assert reason in str(refused)
-    assert refused.status == 401
-    assert refused.challenge.startswith('Bearer realm="agentfn", error="invalid_token"')
+    error = Provider().reject(token(**claims))
+    assert reason in str(error)
+    assert error.status == 401
+    assert error.challenge.startswith('Bearer realm="agentfn", error="invalid_token"')
 
 
 @pytest.mark.parametrize("claims", [{"exp": -30}, {"nbf": 30}, {"iat": 30}])
 def test_clocks_may_differ_by_a_minute(claims: dict[str, Any]) -> None:
     skewed: dict[str, Any] = {name: time.time() + off for name, off in claims.items()}
-    assert Provider().who(token(**skewed)) == "ann"
+    assert Provider().caller_id(token(**skewed)) == "ann"
 
 
 def unsigned(header: dict[str, Any], signature: str = "", secret: bytes = b"") -> str:
@@ -153,15 +153,15 @@ def test_an_algorithm_of_the_sender_s_choice_opens_nothing() -> None:
             {"sub": "ann"}, OTHER_RSA, "RS256", {"jwk": jwk("one", OTHER_RSA), "jku": "https://evil.example.com"}
         ),
     ]
-    assert {provider.refuses(given).status for given in forged} == {401}
+    assert {provider.reject(given).status for given in forged} == {401}
     assert not [url for url in provider.fetched if "evil" in url]
 
 
 def test_a_key_that_is_too_short_or_for_something_else_is_none() -> None:
-    assert "cannot be trusted" in str(Provider(jwk("one", WEAK)).refuses(_weakly_signed()))
+    assert "cannot be trusted" in str(Provider(jwk("one", WEAK)).reject(_weakly_signed()))
     provider = Provider({**jwk("one", RSA), "use": "enc"}, jwk("two", EC), {"kty": "RSA", "kid": "broken"}, "no key")
-    provider.refuses(token())
-    assert provider.who(token(EC, "ES256", "two")) == "ann"
+    provider.reject(token())
+    assert provider.caller_id(token(EC, "ES256", "two")) == "ann"
 
 
 def _weakly_signed() -> str:
@@ -171,43 +171,43 @@ def _weakly_signed() -> str:
 
 def test_the_issuer_s_keys_are_rotated() -> None:
     provider = Provider()
-    assert provider.who(token()) == "ann"
+    assert provider.caller_id(token()) == "ann"
     provider.keys = [jwk("one", RSA), jwk("two", OTHER_RSA)]
     provider.now += 31
-    assert provider.who(token(OTHER_RSA, kid="two")) == "ann"  # and not only in five minutes
+    assert provider.caller_id(token(OTHER_RSA, kid="two")) == "ann"  # and not only in five minutes
     provider.keys = [jwk("two", OTHER_RSA)]
     provider.now += 300
-    assert provider.who(token(OTHER_RSA, kid="two")) == "ann"
-    provider.refuses(token())
+    assert provider.caller_id(token(OTHER_RSA, kid="two")) == "ann"
+    provider.reject(token())
 
 
 def test_an_unknown_key_makes_them_be_read_no_more_than_every_half_minute() -> None:
     provider = Provider(url=KEYS)
     for _ in range(20):
-        provider.refuses(token(OTHER_RSA, kid="unknown"))
+        provider.reject(token(OTHER_RSA, kid="unknown"))
         provider.now += 5
     assert len(provider.fetched) <= 1 + 100 // 30
 
 
 def test_a_token_without_a_key_s_id_needs_the_key_to_be_the_only_one() -> None:
     provider = Provider(jwk(None, RSA), jwk("two", EC))
-    assert provider.who(token(kid=None)) == "ann"
+    assert provider.caller_id(token(kid=None)) == "ann"
     provider = Provider(jwk("one", RSA), jwk("two", OTHER_RSA))
-    provider.refuses(token(kid=None))
+    provider.reject(token(kid=None))
 
 
 def test_keys_that_cannot_be_read_again_stay_valid_and_without_any_nobody_can_be_checked() -> None:
     provider = Provider()
-    assert provider.who(token()) == "ann"
+    assert provider.caller_id(token()) == "ann"
     provider.down = True
     provider.now += 301
-    assert provider.who(token()) == "ann"
+    assert provider.caller_id(token()) == "ann"
     fresh = Provider()
     fresh.down = True
     with pytest.raises(ConfigurationError, match=r"signing keys of https://id.*no route to host.*AGENTFN_JWT_ISSUER"):
-        fresh.who(token())
+        fresh.caller_id(token())
     fresh.down = False
-    assert fresh.who(token()) == "ann"
+    assert fresh.caller_id(token()) == "ann"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_document_of_another_issuer_says_nothing_of_this_one_s_keys(discovery:
     provider = Provider()
     provider.discovery = discovery
     with pytest.raises(ConfigurationError, match="openid-configuration"):
-        provider.who(token())
+        provider.caller_id(token())
     assert KEYS not in provider.fetched
 
 
@@ -226,36 +226,36 @@ def test_a_set_without_usable_keys_lets_nobody_in(keys: Any) -> None:
     provider = Provider()
     provider.keys = keys
     with pytest.raises(ConfigurationError, match="has no key for RS256, ES256, EdDSA"):
-        provider.who(token())
+        provider.caller_id(token())
 
 
 def test_another_claim_can_be_the_caller_and_nobody_names_himself_in_a_header() -> None:
     provider = Provider(claim="client_id")
     forged = {"x-amzn-oidc-identity": "bob", "x-user": "bob", "sub": "bob", "client_id": "bob"}
-    assert provider.who(token(client_id="robot"), **forged) == "robot"
-    assert provider.who(token(client_id="a/b#c"), **forged) == provider.who(token(client_id="a/b#c"))
-    assert "client_id" in str(provider.refuses(token(), **forged))
+    assert provider.caller_id(token(client_id="robot"), **forged) == "robot"
+    assert provider.caller_id(token(client_id="a/b#c"), **forged) == provider.caller_id(token(client_id="a/b#c"))
+    assert "client_id" in str(provider.reject(token(), **forged))
 
 
 @pytest.mark.parametrize("claims", [{"scope": "read write"}, {"scp": ["write", "read"]}, {"scp": "write read x"}])
 def test_scopes_that_are_asked_for_must_be_there(claims: dict[str, Any]) -> None:
     provider = Provider(scopes=("read", "write"))
-    assert provider.who(token(**claims)) == "ann"
+    assert provider.caller_id(token(**claims)) == "ann"
     some: list[dict[str, Any]] = [{}, {"scope": "read"}, {"scp": []}, {"scope": "readwrite"}]
     for lacking in some:
-        refused = provider.refuses(token(**lacking))
-        assert refused.status == 403
-        assert 'error="insufficient_scope"' in refused.challenge
-        assert 'scope="read write"' in refused.challenge
+        error = provider.reject(token(**lacking))
+        assert error.status == 403
+        assert 'error="insufficient_scope"' in error.challenge
+        assert 'scope="read write"' in error.challenge
 
 
 def test_tokens_are_never_in_the_log(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
     provider = Provider()
     given = [token(), token(exp=1), token(OTHER_RSA), token("secret" * 8, "HS256"), "a.b.c"]
     for each in given[1:]:
-        refused = provider.refuses(each)
-        assert not [part for part in each.split(".") if len(part) > 3 and part in f"{refused}{refused.challenge}"]
-    provider.who(given[0])
+        error = provider.reject(each)
+        assert not [part for part in each.split(".") if len(part) > 3 and part in f"{error}{error.challenge}"]
+    provider.caller_id(given[0])
     told = caplog.text + capsys.readouterr().out
     assert not [part for each in given for part in each.split(".") if len(part) > 3 and part in told]
 
@@ -264,13 +264,13 @@ def test_tokens_are_never_in_the_log(caplog: pytest.LogCaptureFixture, capsys: p
 def test_no_header_breaks_it(text: str, inside: bool) -> None:
     given = encoded(text.encode()) + ".e30." if inside else text
     if given.strip():
-        assert Provider().refuses(given).status == 401
+        assert Provider().reject(given).status == 401
 
 
 @pytest.mark.parametrize("header", ["[" * 9000, '{"alg":' * 2000, "7", '{"alg":"RS256","kid":"' + "x" * 9000 + '"}'])
 def test_no_token_of_any_depth_breaks_it(header: str) -> None:
     given = encoded(header.encode()) + ".e30.AAAA"
-    assert Provider().refuses(given).status == 401
+    assert Provider().reject(given).status == 401
 
 
 def test_without_its_packages_the_start_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,9 +312,9 @@ def test_the_settings_say_whose_tokens_are_taken_and_who_is_in_them(agent: Agent
     [
         ({"AGENTFN_JWT_ISSUER": ""}, "needs AGENTFN_JWT_ISSUER and AGENTFN_JWT_AUDIENCE"),
         ({"AGENTFN_JWT_AUDIENCE": ""}, "needs AGENTFN_JWT_ISSUER and AGENTFN_JWT_AUDIENCE"),
-        ({"AGENTFN_JWT_ISSUER": "http://id.example.com"}, "AGENTFN_JWT_ISSUER: must be an https address"),
-        ({"AGENTFN_JWT_JWKS_URL": "file:///keys"}, "AGENTFN_JWT_JWKS_URL: must be an https address"),
-        ({"AGENTFN_JWT_SCOPES": 'a"b'}, "AGENTFN_JWT_SCOPES: must be scopes"),
+        ({"AGENTFN_JWT_ISSUER": "http://id.example.com"}, "AGENTFN_JWT_ISSUER: must be an https URL"),
+        ({"AGENTFN_JWT_JWKS_URL": "file:///keys"}, "AGENTFN_JWT_JWKS_URL: must be an https URL"),
+        ({"AGENTFN_JWT_SCOPES": 'a"b'}, "AGENTFN_JWT_SCOPES: must be space-separated scopes"),
     ],
 )
 def test_settings_that_would_trust_nobody_in_particular_stop_the_start(wrong: dict[str, str], complaint: str) -> None:
