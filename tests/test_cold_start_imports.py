@@ -71,7 +71,7 @@ HEAVY = {
     *("agentfn.mcp", "agentfn.auth.jwt", "agentfn.auth.jwks"),
 }
 # Modules of all packages together. Each costs half a millisecond or more of a cold start: think, then raise it.
-CARD_BUDGET = 815  # 802 when this was written
+CARD_BUDGET = 840  # 825 when this was written
 TASKS_BUDGET = 1000  # 986
 
 
