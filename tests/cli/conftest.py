@@ -34,7 +34,7 @@ def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
     """`typed("send", ...)` is the command; its exit code, and what it said on both outputs. Without much waiting."""
     for variable in ("AGENT_MODEL", "AGENTFN_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(sending, "FIRST_WAIT", 0.02)
+    monkeypatch.setattr(sending, "FIRST_POLL_SECONDS", 0.02)
     monkeypatch.chdir(tmp_path)
 
     def run(*words: object) -> tuple[int, str, str]:
