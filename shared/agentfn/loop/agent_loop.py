@@ -14,16 +14,19 @@ from agentfn.loop.loop_limits import LoopLimits
 from agentfn.loop.loop_options import LoopOptions
 from agentfn.loop.loop_result import LoopResult
 from agentfn.loop.loop_state import LoopState
-from agentfn.loop.model_retry import DeadlineReached, RetryingModel
-from agentfn.loop.model_turn import ModelTurnRunner
-from agentfn.loop.result_factory import answer_result, approval_result, existing_result, final_output_result
+from agentfn.loop.model_retry import DeadlineReached
+from agentfn.loop.model_turn import ModelTurnRunner, create_model_turn_runner
+from agentfn.loop.result_factory import (
+    answer_result,
+    approval_result,
+    error_result,
+    existing_result,
+    final_output_result,
+)
 from agentfn.loop.tool_calls.tool_executor import OUT_OF_TIME_ERROR, ToolExecutor
-from agentfn.loop.tool_protocols.protocol_selection import select_protocol
 from agentfn.loop.transcript import count_steps, pending_calls, truncated_call_id
 from agentfn.models import Model, ModelRequest, Turn
-from agentfn.tools import FileRecord, ToolRegistry
-from agentfn.tools.read_more_tool import read_more
-from agentfn.tools.tool_output import replace_surrogates
+from agentfn.tools import FileRecord, ToolRegistry, read_more
 
 OUT_OF_TIME_TEXT = "The time was over before there was an answer."
 
@@ -64,12 +67,11 @@ class AgentLoop:
                 async for event in events:
                     yield event
         except ModelError as error:
-            text = replace_surrogates(str(error)).strip() or type(error).__name__
-            yield LoopFinished(state.step, state.build_result("failed", text, "model_error"))
+            yield LoopFinished(state.step, error_result(state, error))
 
     async def _run_until_deadline(self, state: LoopState, interrupted: bool) -> AsyncGenerator[LoopEvent]:
         """The steps. When the deadline is reached, the loop is suspended or gives a final answer."""
-        runner = await self._model_turn_runner()
+        runner = await create_model_turn_runner(self.model, self.options, self.limits)
         try:
             async with contextlib.aclosing(self._run_steps(state, runner, interrupted)) as events:
                 async for event in events:
@@ -181,13 +183,6 @@ class AgentLoop:
             return environment.deadline
         reserved = min(self.limits.final_answer_seconds, environment.deadline.remaining() / 4)
         return dataclasses.replace(environment.deadline, at=environment.deadline.at - reserved)
-
-    async def _model_turn_runner(self) -> ModelTurnRunner:
-        protocol = await select_protocol(self.model, self.options.tool_protocol)
-        stream = self.options.stream and protocol.can_stream
-        return ModelTurnRunner(
-            RetryingModel(self.model, self.limits.retry_policy, stream=stream), protocol, self.limits
-        )
 
     def _tool_executor(self, runner: ModelTurnRunner, deadline: Deadline) -> ToolExecutor:
         max_repeats = runner.protocol.max_repeats

@@ -10,11 +10,13 @@ from agentfn.errors import ContextWindowExceeded
 from agentfn.loop.history_window import char_budget, trim_history
 from agentfn.loop.loop_events import LoopEvent, ModelTurn, Notice, TextDelta
 from agentfn.loop.loop_limits import LoopLimits
+from agentfn.loop.loop_options import LoopOptions
 from agentfn.loop.model_retry import RetryingModel, common_prefix_length
 from agentfn.loop.tool_calls.lifecycle_tools import LIFECYCLE_TOOLS
+from agentfn.loop.tool_protocols.protocol_selection import select_protocol
 from agentfn.loop.tool_protocols.tool_protocol import ToolProtocol
 from agentfn.loop.transcript import sanitize_response, visible_turns, with_unique_ids
-from agentfn.models import ModelRequest, ModelResponse, Turn, Usage
+from agentfn.models import Model, ModelRequest, ModelResponse, Turn, Usage
 
 MIN_HISTORY_CHARS = 2_000  # if even a transcript this short exceeds the context window, the error is raised
 
@@ -84,3 +86,10 @@ class ModelTurnRunner:
                 if max_chars < MIN_HISTORY_CHARS:
                     raise
                 yield Notice(step, f"{error}; asking again with the newest {max_chars:,} characters of the transcript")
+
+
+async def create_model_turn_runner(model: Model, options: LoopOptions, limits: LoopLimits) -> ModelTurnRunner:
+    """A runner with the tool protocol that the options name, or that suits the model."""
+    protocol = await select_protocol(model, options.tool_protocol)
+    retrying = RetryingModel(model, limits.retry_policy, stream=options.stream and protocol.can_stream)
+    return ModelTurnRunner(retrying, protocol, limits)

@@ -1,5 +1,6 @@
 """Functions that build the result of a loop, one for each way in which it can end."""
 
+from agentfn.errors import ModelError
 from agentfn.loop.loop_limits import LoopLimits
 from agentfn.loop.loop_result import LoopResult
 from agentfn.loop.loop_state import LoopState
@@ -9,6 +10,7 @@ from agentfn.loop.transcript import count_steps
 from agentfn.models import ToolCall, Turn
 from agentfn.models.messages import FinishReason
 from agentfn.tools import FileRecord
+from agentfn.tools.tool_output import replace_surrogates
 
 EMPTY_ANSWER = "The model gave an empty answer, and so it did when it was asked again."
 CONTENT_FILTERED = "The model's provider stopped the answer with its content filter."
@@ -35,6 +37,12 @@ def final_output_result(state: LoopState, output: FinalOutput, produced: Files) 
 def approval_result(state: LoopState, call: ToolCall) -> LoopResult:
     """The result when a tool call needs the user's approval."""
     return state.build_result("input_required", approval_question(call), "approval", call=call)
+
+
+def error_result(state: LoopState, error: ModelError) -> LoopResult:
+    """The result when the model fails for good."""
+    text = replace_surrogates(str(error)).strip() or type(error).__name__
+    return state.build_result("failed", text, "model_error")
 
 
 def existing_result(state: LoopState, limits: LoopLimits, produced: Files) -> LoopResult | None:
