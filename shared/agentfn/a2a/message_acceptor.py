@@ -23,7 +23,7 @@ from agentfn.store.push_store import PushSubscription
 
 @dataclass(frozen=True)
 class MessageAcceptor:
-    """`push_configs` is None if the agent sends no push notifications."""
+    """Accepts messages. `push_configs` is None if the agent sends no push notifications."""
 
     agent: Agent
     settings: Settings

@@ -16,7 +16,6 @@ from agentfn.a2a.task_streams import TaskStreams
 from agentfn.call_context import CallContext
 from agentfn.errors import AwsError, ConflictError, StoredDataError
 from agentfn.models import Turn
-from agentfn.runs.context_memory import RelatedTasks
 from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import loop_awaiting_input, with_status
 from agentfn.runs.work_queue import Continuation
@@ -63,7 +62,8 @@ class SendMessage:
 
         The safety continuation is sent before the task is written: if the write fails, its run finds no task.
         """
-        related = await self._load_related_tasks(message)
+        engine = self._runner.engine
+        related = await load_related_tasks(self._task_store, self._owner, message.message, engine, self._settings)
         task = Task(id=str(uuid4()), context_id=message.message.context_id or str(uuid4()))
         new_record = TaskRecord(self._task_store.agent, self._owner, task, skill=message.skill)
         files = await self._store_files(message, new_record)
@@ -96,7 +96,8 @@ class SendMessage:
         if not record.is_waiting and await self._find_message_record(message_records):
             return await self._find_original(message_records)
         _check_follow_up(record, message)
-        related = await self._load_related_tasks(message)
+        engine = self._runner.engine
+        related = await load_related_tasks(self._task_store, self._owner, message.message, engine, self._settings)
         files = await self._store_files(message, record)
         new_files = files[len(record.files) :]
         loop_name = loop_awaiting_input(record.task)
@@ -123,10 +124,6 @@ class SendMessage:
         if not await self._find_message_record(message_records):
             return None
         return await self._find_original(message_records)
-
-    async def _load_related_tasks(self, message: InboundMessage) -> RelatedTasks:
-        engine = self._runner.engine
-        return await load_related_tasks(self._task_store, self._owner, message.message, engine, self._settings)
 
     def _lease_seconds(self) -> float:
         """Returns how long a run that begins here may hold the task; 0 leaves the run to the queue."""

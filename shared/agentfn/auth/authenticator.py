@@ -47,7 +47,7 @@ class Authenticator(Protocol):
         """Returns the caller, or None if the request has no credentials or unknown ones.
 
         Header names are in lower case. `request_context` is the event's `requestContext`: API Gateway writes it, and
-        clients cannot. Raises AuthenticationError for invalid credentials if the reason can be told, and other
+        clients cannot. Raises AuthenticationError for invalid credentials if there is a reason to give, and other
         AgentfnErrors if callers cannot be checked at all.
         """
 
