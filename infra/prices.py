@@ -1,8 +1,8 @@
-"""Writes the part of litellm's price list that the direct doors need. `make lock` runs it, as the pin may have moved.
+"""Writes the part of litellm's price list that the providers openai and bedrock need. `make lock` runs it.
 
     .venv/bin/python infra/prices.py
 
-An agent that leaves litellm out of its package then knows what its models cost all the same.
+An agent whose package leaves litellm out then has prices too.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ from pathlib import Path
 from typing import Any
 
 TARGET = Path(__file__).resolve().parent.parent / "shared" / "agentfn" / "models" / "prices.json"
-LIST = "model_prices_and_context_window_backup.json"
+PRICE_LIST = "model_prices_and_context_window_backup.json"
 PROVIDERS = ("openai", "bedrock")
 MODES = ("chat", "responses")
 ABILITIES = "function_calling|response_schema|native_structured_output|adaptive_thinking|reasoning"
 COSTS = "input_cost_per_token|output_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost"
-KEPT = re.compile(rf"litellm_provider|mode|supports_({ABILITIES})|({COSTS})(_above_\d+k_tokens)?")
+KEPT_FIELDS = re.compile(rf"litellm_provider|mode|supports_({ABILITIES})|({COSTS})(_above_\d+k_tokens)?")
 
 
 def extract(table: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The chat models of the direct doors' providers, with what agentfn reads of them."""
-    wanted = {
-        name: told
-        for name, told in table.items()
-        if str(told.get("litellm_provider")).startswith(PROVIDERS) and told.get("mode") in MODES
+    """The entries of these providers' chat models, with the fields that agentfn reads."""
+    models = {
+        name: entry
+        for name, entry in table.items()
+        if str(entry.get("litellm_provider")).startswith(PROVIDERS) and entry.get("mode") in MODES
     }
     return {
-        name: {key: wanted[name][key] for key in sorted(wanted[name]) if KEPT.fullmatch(key)} for name in sorted(wanted)
+        name: {key: models[name][key] for key in sorted(models[name]) if KEPT_FIELDS.fullmatch(key)}
+        for name in sorted(models)
     }
 
 
-def litellms() -> dict[str, dict[str, Any]]:
+def read_litellm_list() -> dict[str, dict[str, Any]]:
     spec = importlib.util.find_spec("litellm")
     if spec is None or spec.origin is None:
         raise SystemExit("prices: litellm is not installed here; run `make install` first")
-    table: dict[str, dict[str, Any]] = json.loads(Path(spec.origin).with_name(LIST).read_text(encoding="utf-8"))
+    table: dict[str, dict[str, Any]] = json.loads(Path(spec.origin).with_name(PRICE_LIST).read_text(encoding="utf-8"))
     return table
 
 
 if __name__ == "__main__":
-    lines = [f"{json.dumps(name)}: {json.dumps(told)}" for name, told in extract(litellms()).items()]
+    lines = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in extract(read_litellm_list()).items()]
     TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n")
