@@ -85,8 +85,8 @@ def lint_report(text: str) -> Report:
 def client(name: str, *options: str) -> Suite:
     commands = {
         "js": ("node", str(HERE / "clients" / "js" / "client.mjs")),
-        "v1": (str(TESTBED / "python"), "-m", "conformance.clients.v1"),
-        "old": (str(OLD / "python"), "-m", "conformance.clients.old"),
+        "v1_0": (str(TESTBED / "python"), "-m", "conformance.clients.v1_0"),
+        "v0_3": (str(OLD / "python"), "-m", "conformance.clients.v0_3"),
     }
     return Suite(commands[name], options)
 

@@ -69,7 +69,7 @@ MUTATIONS = (
     Mutation(
         "insurance message",
         "a2a/send_message.py",
-        "await self._runner.enqueue_run(message,",
+        "await self._runner.enqueue_run(continuation,",
         "(message,",
         DYING,
         "test_a_blocking_send_that_dies_once_its_task_is_there_is_taken_up_again and queue",

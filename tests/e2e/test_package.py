@@ -117,7 +117,7 @@ asyncio.run(main())
 def test_pruned_litellm_speaks_every_dialect(package: Package, dialect: Dialect) -> None:
     look = calls(("call_1", "look", {}))
     lines: list[ScriptEntry] = [says("In France."), look, says("In France."), look, fails(429), fails(401)]
-    code = Path(__file__).with_name("asking.py").read_text()
+    code = Path(__file__).with_name("provider_probe.py").read_text()
     with StubProvider(*lines) as provider:
         key = "" if dialect == "bedrock" else API_KEY
         told = json.loads(run(package, code, MODEL_NAMES[dialect], getattr(provider, dialect), key, **AWS_ENVIRONMENT))

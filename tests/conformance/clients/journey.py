@@ -1,6 +1,6 @@
 """What every client library goes through with the agent: the public methods of Journey, in their order.
 
-    PYTHONPATH=tests python -m conformance.clients.v1 URL --transport HTTP+JSON
+    PYTHONPATH=tests python -m conformance.clients.v1_0 URL --transport HTTP+JSON
 
 A line for each step, then how many passed, failed and were skipped. A step is skipped where its protocol, its transport
 or its library lacks what it is about.

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ENVIRONMENT = ROOT / ".venv-emulator"
 REGION = "us-east-1"
 START_SECONDS = 60.0
