@@ -59,7 +59,7 @@ def test_the_agent_has_no_demo_model(typed: Typed, tmp_path: Path) -> None:
 
     code, _, complaint = typed("demo", ".", "--question", "hi")
 
-    assert (code, "has no demo model of its own" in complaint) == (2, True)
+    assert (code, "has no demo model; set a real one" in complaint) == (2, True)
 
 
 def test_dev_serves_until_it_is_interrupted(typed: Typed, folder: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_nobody_is_there(typed: Typed, deaf_url: str) -> None:
     code, _, complaint = typed("send", deaf_url, "hello")
 
     assert code == 1
-    assert complaint.startswith(f"agentfn: no agent answers at {deaf_url} (")
+    assert complaint.startswith(f"agentfn: no agent responds at {deaf_url} (")
     assert complaint.count("\n") == 1
 
 
@@ -34,7 +34,7 @@ def test_the_url_is_none(typed: Typed) -> None:
     assert typed("send", "localhost:8000", "hello") == (
         2,
         "",
-        "agentfn: localhost:8000 is no URL of an agent; it begins with http:// or https://\n",
+        "agentfn: localhost:8000 is not an agent's URL, which begins with http:// or https://\n",
     )
 
 
@@ -44,7 +44,7 @@ def test_the_token_is_wrong_or_missing(typed: Typed, local: LocalAgent, token: s
 
     assert code == 1
     assert complaint == (
-        "agentfn: the agent did not take the token (HTTP 401); give the right one with --token or AGENTFN_TOKEN\n"
+        "agentfn: the agent rejected the token (HTTP 401); give the right one with --token or AGENTFN_TOKEN\n"
     )
 
 
@@ -77,7 +77,7 @@ def test_the_agent_refuses_the_message(typed: Typed, local: LocalAgent) -> None:
     code, _, complaint = typed("send", local.url, "more", "--task", "no-such-task", "--token", local.token)
 
     assert code == 1
-    assert complaint.startswith("agentfn: the agent refused: ")
+    assert complaint.startswith("agentfn: the agent rejected the request: ")
 
 
 def test_the_message_is_too_large(typed: Typed, local: LocalAgent) -> None:
@@ -91,7 +91,7 @@ def test_the_card_is_no_card(typed: Typed, other: StubAgent, monkeypatch: pytest
 
     code, _, complaint = typed("send", other.url, "hello")
 
-    assert (code, "for a card is not one" in complaint) == (1, True)
+    assert (code, "the agent card at" in complaint) == (1, True)
 
 
 def test_the_output_is_a_file(typed: Typed, tmp_path: Path, folder: Path, deaf_url: str) -> None:
@@ -115,4 +115,4 @@ def test_the_folder_is_no_agents(typed: Typed, tmp_path: Path, command: tuple[st
 def test_a_port_is_no_number(typed: Typed, folder: Path) -> None:
     code, _, complaint = typed("dev", folder, "--port", "http")
 
-    assert (code, "http is no port" in complaint) == (2, True)
+    assert (code, "http is not a port number" in complaint) == (2, True)

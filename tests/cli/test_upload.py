@@ -63,7 +63,7 @@ def test_what_is_too_large_for_the_agent_is_not_sent(typed: Typed, local: LocalA
         file.truncate(101 * 1024 * 1024)
     code, _, complaint = typed("send", local.url, "hello", "--file", "huge.bin", f"--token={local.token}")
     assert code == 1
-    assert "takes no upload of huge.bin (HTTP 413: size: 105,906,176 bytes; 104,857,600 are allowed)" in complaint
+    assert "does not accept an upload of huge.bin (HTTP 413: size: 105,906,176 bytes; 104,857,600 are allowed)" in complaint
 
 
 @pytest.mark.parametrize("answer", [404, {"url": "https://"}])
@@ -74,7 +74,7 @@ def test_an_agent_without_uploads_is_told_of_no_file(
     other.uploads.append(answer)
     code, _, complaint = typed("send", other.url, "hello", "--file", "large.bin", "--token", "secret-0123456789")
     assert code == 1
-    assert complaint.startswith("agentfn: the agent takes no upload of large.bin (HTTP ")
+    assert complaint.startswith("agentfn: the agent does not accept an upload of large.bin (HTTP ")
     assert complaint.count("\n") == 1
 
 
@@ -99,5 +99,5 @@ def test_a_file_that_its_place_refuses_stops_the_message(typed: Typed, other: St
     code, _, complaint = typed("send", other.url, "go", "--file", "large.bin")
     assert (code, complaint) == (
         1,
-        "agentfn: the file large.bin was not taken where the agent wants it: HTTP 403\n",
+        "agentfn: the upload of large.bin was rejected: HTTP 403\n",
     )

@@ -106,7 +106,7 @@ def test_what_the_handler_raises_is_told_with_its_stack_and_the_process_goes_on(
     [
         (b"{", "Runtime.UnmarshalError", "Unable to unmarshal input"),
         ({"do": "object"}, "Runtime.MarshalError", "object is not JSON serializable"),
-        ({"do": "much"}, "Function.ResponseSizeTooLarge", "6,300,002 bytes, and Lambda passes 6,291,556 on at most"),
+        ({"do": "much"}, "Function.ResponseSizeTooLarge", "6,300,002 bytes, and Lambda's limit is 6,291,556"),
     ],
 )
 def test_what_cannot_be_passed_on_is_an_error_that_says_so(

@@ -21,7 +21,7 @@ def create_authenticator(agent: Agent, settings: Settings, fetch: "FetchUrl | No
     """Raises ConfigurationError where the packages for AGENTFN_AUTH=jwt are missing. `fetch` gets the issuer's keys."""
     match settings.auth.mode:
         case "none":
-            logger.warning("AGENTFN_AUTH=none: agent %s answers everyone", agent.name)
+            logger.warning("AGENTFN_AUTH=none: agent %s accepts requests from everyone", agent.name)
             return AnonymousAuthenticator()
         case "iam":
             return IamAuthenticator(include_sessions=settings.auth.iam_sessions)

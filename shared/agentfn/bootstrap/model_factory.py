@@ -26,11 +26,11 @@ def create_model(agent: Agent, settings: Settings) -> LazyModel:
     if not name:
         raise ConfigurationError(MISSING_MODEL_TEXT)
     if name in agent.models:
-        logger.info("model %s of the agent's own", name)
+        logger.info("using the agent's own model %s", name)
         return LazyModel(agent.models[name])
     if "/" not in name and not base_url and settings.model.provider == "auto":
-        own = ", ".join(agent.models) or "none of its own"
-        logger.warning("AGENT_MODEL=%s names no provider; the agent has %s, and litellm may guess", name, own)
+        own = ", ".join(agent.models) or "none"
+        logger.warning("AGENT_MODEL=%s has no provider and is not an agent's model (%s); litellm may guess", name, own)
     provider, api_key = settings.model.provider, _model_api_key(settings)
     return create_lazy_model(name, provider=provider, api_key=api_key, base_url=base_url)
 

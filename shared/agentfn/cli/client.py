@@ -20,7 +20,7 @@ REQUEST_TIMEOUT = httpx.Timeout(40.0, connect=10.0)  # API Gateway answers withi
 async def connect(url: str, token: str) -> AsyncIterator[tuple[Client, AgentCard]]:
     """The agent at the URL, and its card. Raises Stop where there is none."""
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise CliError(f"{url} is no URL of an agent; it begins with http:// or https://", 2)
+        raise CliError(f"{url} is not an agent's URL, which begins with http:// or https://", 2)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with httpx.AsyncClient(headers=headers, timeout=REQUEST_TIMEOUT, trust_env=not is_loopback(url)) as http:
         with map_client_errors(url):
@@ -28,7 +28,7 @@ async def connect(url: str, token: str) -> AsyncIterator[tuple[Client, AgentCard
             try:
                 client = ClientFactory(ClientConfig(streaming=False, polling=True, httpx_client=http)).create(card)
             except ValueError:
-                raise CliError(f"the agent at {url} speaks no JSON-RPC, by its card") from None
+                raise CliError(f"the agent at {url} does not support JSON-RPC, according to its card") from None
         yield client, card
 
 
@@ -42,9 +42,9 @@ def map_client_errors(url: str) -> Iterator[None]:
     except A2AClientError as error:
         raise CliError(_request_error_text(url, error)) from error
     except InternalError as error:
-        raise CliError(f"the agent has an error of its own: {strip_control_chars(str(error))}") from error
+        raise CliError(f"the agent reported an internal error: {strip_control_chars(str(error))}") from error
     except A2AError as error:
-        raise CliError(f"the agent refused: {strip_control_chars(str(error))}") from error
+        raise CliError(f"the agent rejected the request: {strip_control_chars(str(error))}") from error
 
 
 def is_retryable(error: A2AClientError) -> bool:
@@ -71,7 +71,7 @@ def _card_error_text(url: str, error: AgentCardResolutionError) -> str:
         return unauthorized_text(error.status_code)
     if error.status_code:
         return f"{url} has no agent card: HTTP {error.status_code}; is it the agent's own URL, stage included?"
-    return f"what {url} has for a card is not one: {strip_control_chars(str(error.__cause__ or error))}"
+    return f"the agent card at {url} is invalid: {strip_control_chars(str(error.__cause__ or error))}"
 
 
 def _request_error_text(url: str, error: A2AClientError) -> str:
@@ -85,12 +85,12 @@ def _request_error_text(url: str, error: A2AClientError) -> str:
         if status == 413:
             return "the message is too large: a request takes 6 MB; long text can go as a file"
         return f"the agent answered HTTP {status}: {strip_control_chars(cause.response.text[:300])}"
-    return f"the agent's answer makes no sense: {strip_control_chars(str(error))}"
+    return f"the agent's response is invalid: {strip_control_chars(str(error))}"
 
 
 def unreachable_text(url: str, cause: httpx.RequestError) -> str:
-    return f"no agent answers at {url} ({strip_control_chars(str(cause)) or type(cause).__name__}); does it run?"
+    return f"no agent responds at {url} ({strip_control_chars(str(cause)) or type(cause).__name__}); is it running?"
 
 
 def unauthorized_text(status: int) -> str:
-    return f"the agent did not take the token (HTTP {status}); give the right one with --token or AGENTFN_TOKEN"
+    return f"the agent rejected the token (HTTP {status}); give the right one with --token or AGENTFN_TOKEN"

@@ -43,7 +43,7 @@ def _print_model(model: str, agent: Agent, show: PrintLine) -> None:
         show(f"Its model is {model}.")
         return
     if DEMO_MODEL not in agent.models:
-        raise CliError(f"agent {agent.name} has no demo model of its own; set a real one: {REAL_MODEL_EXAMPLE}", 2)
+        raise CliError(f"agent {agent.name} has no demo model; set a real one: {REAL_MODEL_EXAMPLE}", 2)
     show(f"Its model is `{DEMO_MODEL}`: rules, not a language model. For a real one set {REAL_MODEL_EXAMPLE}")
 
 

@@ -73,7 +73,7 @@ def _add_output_argument(command: argparse.ArgumentParser, default: str) -> None
 
 def _parse_port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is no port")
+        raise argparse.ArgumentTypeError(f"{text} is not a port number")
     return int(text)
 
 

@@ -112,7 +112,7 @@ async def _send(client: Client, url: str, message: Message) -> Task | Message:
     with map_client_errors(url):
         async for answer in client.send_message(SendMessageRequest(message=message)):
             return answer.task if answer.HasField("task") else answer.message
-    raise CliError("the agent gave no answer")
+    raise CliError("the agent sent no response")
 
 
 async def _poll_task(client: Client, url: str, task: Task, progress: ProgressPrinter) -> Task:

@@ -45,7 +45,7 @@ async def _upload_file(path: Path, part: Part, url: str, token: str) -> str:
         with path.open("rb") as file:
             answer = await http.post(offer["url"], data=offer["fields"], files={"file": (path.name, file)})
     if answer.is_error:
-        raise CliError(f"the file {path} was not taken where the agent wants it: HTTP {answer.status_code}")
+        raise CliError(f"the upload of {path} was rejected: HTTP {answer.status_code}")
     return str(offer["part"]["url"])
 
 
@@ -62,5 +62,5 @@ def _read_upload_offer(answer: httpx.Response, path: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, httpx.InvalidURL):
         said = ""
     raise CliError(
-        f"the agent takes no upload of {path} (HTTP {status}{said}); about 4.4 MB of files fit into a message"
+        f"the agent does not accept an upload of {path} (HTTP {status}{said}); about 4.4 MB of files fit into a message"
     )

@@ -121,7 +121,7 @@ async def _forward(environments: ExecutionEnvironments, event: ProxyResponse, re
         await send(part)
     gone.cancel()
     if answering.cancelled() or answering.exception():
-        logger.error("the handler broke", exc_info=None if answering.cancelled() else answering.exception())
+        logger.error("the handler failed", exc_info=None if answering.cancelled() else answering.exception())
         if not started:  # API Gateway answers like this, whatever broke
             await _send_response(_error_response(502, "Internal server error"), send)
 

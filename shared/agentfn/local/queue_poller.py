@@ -78,7 +78,7 @@ class QueuePoller:
             return
         if error := done.exception():
             if not self._stopped.is_set():
-                logger.error("an invocation broke: %r", error)
+                logger.error("an invocation failed: %r", error)
             return
         if not done.result()["batchItemFailures"]:
             with contextlib.suppress(BotoCoreError, ClientError):

@@ -60,7 +60,7 @@ class InvocationLoop:
             answer.end(fault)
             return
         if not answer.started:
-            raise Fault("Runtime.NoResponse", "the handler ended without an answer")
+            raise Fault("Runtime.NoResponse", "the handler returned without a response")
         answer.end()
 
 

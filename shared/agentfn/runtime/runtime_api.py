@@ -14,7 +14,7 @@ from agentfn.telemetry import logger
 API_PATH = "/2018-06-01/runtime"
 MAX_RESPONSE_BYTES = 6_291_556  # bytes of an answer that is not streamed, which is what Lambda says when it refuses one
 RESPONSE_TOO_LARGE_TEXT = (
-    "the answer has {size:,} bytes, and Lambda passes {limit:,} on at most; answer with less, or with a link to a file"
+    "the response has {size:,} bytes, and Lambda's limit is {limit:,}; return less, or a link to a file"
 )
 
 
@@ -74,7 +74,7 @@ class RuntimeApi:
         try:
             response, answer = self._send_request(method, path, body, headers or {})
         except (HTTPException, OSError) as error:
-            logger.debug("the Runtime API hung up, once more: %s", error)
+            logger.debug("the Runtime API closed the connection; trying once more: %s", error)
             self._connection.close()
             response, answer = self._send_request(method, path, body, headers or {})
         if response.status != expected:

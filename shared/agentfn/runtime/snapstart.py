@@ -21,14 +21,14 @@ def run_snapshot_hooks(api: RuntimeApi) -> None:
             _run_before_snapshot()
             api.wait_for_restore()
     except Fault as fault:
-        logger.error("no snapshot can be taken: %s", fault, exc_info=fault.__cause__)
+        logger.error("the snapshot failed: %s", fault, exc_info=fault.__cause__)
         api.report_init_error(fault, "Runtime.BeforeSnapshotError")
         sys.exit(SNAPSHOT_FAILED_EXIT_CODE)
     try:
         with map_to_fault():
             _run_after_restore()
     except Fault as fault:
-        logger.error("the snapshot cannot be used: %s", fault, exc_info=fault.__cause__)
+        logger.error("the restore from the snapshot failed: %s", fault, exc_info=fault.__cause__)
         api.report_restore_error(fault, "Runtime.AfterRestoreError")
         sys.exit(RESTORE_FAILED_EXIT_CODE)
 

@@ -58,7 +58,7 @@ class StreamingResponse:
             if not self._disconnected:
                 self._send_end(_error_trailers(fault) if fault else b"")
         except (HTTPException, OSError) as error:
-            logger.info("the answer was not taken to its end: %s", error)
+            logger.info("the client did not read the whole response: %s", error)
         finally:
             self._connection.close()
 
