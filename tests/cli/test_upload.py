@@ -63,7 +63,10 @@ def test_what_is_too_large_for_the_agent_is_not_sent(typed: Typed, local: LocalA
         file.truncate(101 * 1024 * 1024)
     code, _, complaint = typed("send", local.url, "hello", "--file", "huge.bin", f"--token={local.token}")
     assert code == 1
-    assert "does not accept an upload of huge.bin (HTTP 413: size: 105,906,176 bytes; 104,857,600 are allowed)" in complaint
+    assert (
+        "does not accept an upload of huge.bin (HTTP 413: size: 105,906,176 bytes; 104,857,600 are allowed)"
+        in complaint
+    )
 
 
 @pytest.mark.parametrize("answer", [404, {"url": "https://"}])
