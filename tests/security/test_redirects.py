@@ -19,7 +19,7 @@ OUTSIDE = "127.0.0.2"
 class Outside(Fetcher):
     """127.0.0.2 stands for a host of the internet; all else of this machine is what it is."""
 
-    def permits(self, address: IpAddress) -> bool:
+    def is_permitted(self, address: IpAddress) -> bool:
         return address == IPv4Address(OUTSIDE) or super().is_permitted(address)
 
 
