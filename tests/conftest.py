@@ -30,6 +30,21 @@ settings.register_profile(
 settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=EXAMPLES or 100)
 settings.load_profile("new" if EXAMPLES else "same")
 
+# Their tests import litellm, which takes a processor ten seconds.
+LITELLM_TESTS = ("tests/models/", "tests/loop/test_bad_models.py", "tests/journeys/test_model_providers.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`, one worker runs all files that import litellm."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc,unused-ignore]
+        def _split_scope(self, nodeid: str) -> str:
+            return "litellm" if nodeid.startswith(LITELLM_TESTS) else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
+
 
 class SideEffects:
     """What the tools of a test agent really did."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentfn.models import Turn
 from agentfn.store.payload_codec import PayloadCodec
+from agentfn.store.table import deserialize_item
 from chaos.event_log import LogEntry
 
 
@@ -56,10 +57,10 @@ def read_tasks(
 def _parse_items(items: list[dict[str, Any]], payloads: PayloadCodec) -> StoredTask:
     by_key = {item["sk"]["S"]: item for item in items}
     turns = {
-        sk: Turn.from_json(json.loads(payloads.decode(item["turn"])))
+        sk: Turn.from_json(json.loads(payloads.decode(deserialize_item(item)["turn"])))
         for sk, item in sorted(by_key.items())
         if sk.startswith("turn#")
     }
     head = by_key["head"]
     events = sorted(sk for sk in by_key if sk.startswith("event#"))
-    return StoredTask(head, json.loads(payloads.decode(head["task"])), turns, events)
+    return StoredTask(head, json.loads(payloads.decode(deserialize_item(head)["task"])), turns, events)

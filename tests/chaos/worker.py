@@ -18,7 +18,7 @@ from agentfn.aws_clients import aws_client
 from agentfn.bootstrap import event_source_factory, serve, storage_factory
 from agentfn.runs import runner, sweep, work_queue
 from agentfn.settings import Settings
-from agentfn.store import TaskRecord, TaskStore
+from agentfn.store import DynamoTaskStore, TaskRecord
 from agentfn.testing import LocalLambdaContext
 from chaos.event_log import EventLog
 from chaos.fault_injection import FaultInjector
@@ -58,7 +58,7 @@ def run_environment(number: int, skew: float, address: str, event_log_path: Path
             parent.send((what, answer, injected))
 
     injector = FaultInjector(tell)
-    vars(storage_factory)["TaskStore"] = partial(TaskStore, clock=lambda: time.time() + skew)
+    vars(storage_factory)["DynamoTaskStore"] = partial(DynamoTaskStore, clock=lambda: time.time() + skew)
     vars(event_source_factory)["Runner"] = TracingRunner
     handler = serve(make_agent(EventLog(event_log_path), injector), Settings.load(os.environ))
     for service in SERVICES:

@@ -74,11 +74,11 @@ def test_dev_serves_until_it_is_interrupted(typed: Typed, folder: Path, tmp_path
                 said += line
             ready = re.search(r"AGENTFN_TOKEN=(\S+)\n +agentfn send (\S+) ", said)
             assert ready is not None
-            card = httpx.get(f"{ready[2]}/.well-known/agent-card.json", timeout=30).json()
+            card = httpx.get(f"{ready[2]}/.well-known/agent-card.json", timeout=120).json()
             assert card["name"] == "clerk"
             code, answered, _ = typed("send", ready[2], "hello", "--token", ready[1])
             process.send_signal(signal.SIGINT)
-            rest, log = process.communicate(timeout=30)
+            rest, log = process.communicate(timeout=120)
         except BaseException:
             process.kill()  # or the test would wait for it
             raise

@@ -92,9 +92,9 @@ MUTATIONS = (
     ),
     Mutation(
         "message-id record",
-        "store/task_store.py",
-        "return [put_message(head, record.message_id, record.digest, self.clock()) for record in messages]",
-        "return []",
+        "store/transactions.py",
+        "*(put_message(record, message, now) for message in messages),",
+        "",
         DYING,
         "test_a_send_that_died_can_be_sent_again_and_is_one_task",
     ),
@@ -108,7 +108,7 @@ MUTATIONS = (
     ),
     Mutation(
         "terminal guard",
-        "store/task_store.py",
+        "store/dynamo_task_store.py",
         "if record.is_terminal:",
         "if False:",
         "tests/durability/test_fencing.py",
@@ -141,7 +141,7 @@ MUTATIONS = (
     Mutation(
         "runs that get nowhere are counted",
         "runs/runner.py",
-        "if record.idle > self.settings.run.max_idle_runs:",
+        "if record.idle_runs > self.settings.run.max_idle_runs:",
         "if False:",
         DYING,
         "test_a_task_whose_every_run_dies_ends_failed_and_says_why and queue",

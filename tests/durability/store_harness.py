@@ -11,7 +11,7 @@ from moto import mock_aws
 from agentfn.aws_clients import aws_client
 from agentfn.files import Bucket
 from agentfn.local.aws_resources import TABLE_SCHEMA, create_resources
-from agentfn.store import Table, TaskStore
+from agentfn.store import DynamoTaskStore, Table
 from agentfn.store.payload_codec import PayloadCodec
 
 REGION = "eu-central-1"
@@ -35,7 +35,7 @@ class StoreHarness:
         self.resources = create_resources("shop", REGION)
         bucket = Bucket(lambda: aws_client("s3"), self.resources.bucket, 3600)
         table = Table(lambda: aws_client("dynamodb"), self.resources.table)
-        self.tasks = TaskStore(table, PayloadCodec(bucket), AGENT, RETENTION_DAYS, lambda: self.now)
+        self.tasks = DynamoTaskStore(table, PayloadCodec(bucket), AGENT, RETENTION_DAYS, lambda: self.now)
 
     def run[T](self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(work)

@@ -83,7 +83,7 @@ class StoreActors(RuleBasedStateMachine):
         for task_id in found:
             head = self.store.run(self.store.tasks.read(OWNER, task_id))
             assert (head is None) == (due[task_id].expires <= self.store.now)
-            if head is not None and not head.held:
+            if head is not None and not head.leased:
                 self.store.run(self.store.tasks.renew_lease(head, self.store.now + SWEEP_INTERVAL_SECONDS))
                 due[task_id].lease_end = self.store.now + SWEEP_INTERVAL_SECONDS
             self.check_task(task_id)
@@ -132,7 +132,7 @@ class StoreActors(RuleBasedStateMachine):
     def remember(self, actor: str, head: TaskRecord) -> None:
         task_id = head.task.id
         truth = self.expected[task_id]
-        assert (head.version, head.run, head.turns, head.held) == truth.write_condition
+        assert (head.version, head.run, head.turn_count, head.leased) == truth.write_condition
         assert len(head.files) == truth.files
         self.last_read[actor, task_id] = (head, truth.write_condition)
 
@@ -173,7 +173,7 @@ def is_takeable(head: TaskRecord, now: float) -> bool:
 
 
 def is_holding(head: TaskRecord, now: float) -> bool:
-    return head.held
+    return head.leased
 
 
 def is_not_terminal(head: TaskRecord, now: float) -> bool:

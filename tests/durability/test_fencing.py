@@ -43,7 +43,7 @@ def test_whoever_takes_a_task_that_its_late_holder_lets_go_of_meanwhile_has_to_l
     first = held(shop)
     shop.now += LEASE + 1
     seen = read(shop)  # held, by a run that seems to be dead
-    shop.run(shop.tasks.save(first, held=False, lease_end=shop.now))  # it was only slow
+    shop.run(shop.tasks.save(first, leased=False, lease_end=shop.now))  # it was only slow
     with pytest.raises(ConflictError):
         shop.run(shop.tasks.acquire_lease(seen, shop.now + LEASE))
     second = shop.run(shop.tasks.acquire_lease(read(shop), shop.now + LEASE))
@@ -53,7 +53,7 @@ def test_whoever_takes_a_task_that_its_late_holder_lets_go_of_meanwhile_has_to_l
 
 def ended(head: TaskRecord, state: TaskState) -> dict[str, Any]:
     task = with_status(head.task, state, "So it ends.")
-    return {"task": task, "events": [status_event(task)], "held": False}
+    return {"task": task, "events": [status_event(task)], "leased": False}
 
 
 @pytest.mark.parametrize("state", sorted(TERMINAL_STATES))

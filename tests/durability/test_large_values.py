@@ -12,6 +12,7 @@ from agentfn.files import Bucket
 from agentfn.models import ModelRequest, ToolCall, Turn
 from agentfn.store import TaskRecord
 from agentfn.store.payload_codec import PayloadCodec
+from agentfn.store.table import serialize_item
 from agentfn.store.transactions import put_turns
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
 from agentfn.testing.stage import auth_headers
@@ -41,9 +42,10 @@ AGENT = Agent(name="clerk", description="A clerk for tests.", tools=[recite, rep
 
 def write_transcript(stage: Stage, task_id: str, turns: list[Turn]) -> None:
     """As the store would have written it in many saves, in the time that a test has."""
-    payloads = PayloadCodec(Bucket(s3_client, stage.resources.bucket, link_seconds=3600))
+    payloads = PayloadCodec(Bucket(s3_client, stage.resources.bucket, link_lifetime_seconds=3600))
     head = TaskRecord(AGENT.name, "alice", Task(id=task_id), expires=2**40)
-    puts = [{"PutRequest": {"Item": action["Put"]["Item"]}} for action in put_turns(head, turns, 1, payloads)]
+    items = [serialize_item(action["Put"]["Item"]) for action in put_turns(head, turns, 1, payloads)]
+    puts = [{"PutRequest": {"Item": item}} for item in items]
     for start in range(0, len(puts), 25):
         aws_client("dynamodb").batch_write_item(RequestItems={stage.resources.table: puts[start : start + 25]})
     aws_client("dynamodb").update_item(

@@ -59,7 +59,7 @@ class Store(StoreActors):
     def send(self, actor: str, task_id: str, message_id: str, here: bool, turns: int) -> None:
         state = "WORKING" if here else "SUBMITTED"
         task = Task(id=task_id, context_id="c", status=TaskStatus(state=state_number(state)))
-        head = TaskRecord(AGENT, OWNER, task, run=int(here), held=here, lease_end=self.store.now + LEASE * here)
+        head = TaskRecord(AGENT, OWNER, task, run=int(here), leased=here, lease_end=self.store.now + LEASE * here)
         spoken = self.make_turns(turns)
         record = MessageRecord(message_id, task_id, "digest")
         free = task_id not in self.expected and not self.is_known_message(message_id)
@@ -140,7 +140,7 @@ class Store(StoreActors):
     def suspend(self, pick: int, rest: float) -> None:
         actor, task_id, head = self.pick(pick, is_holding)
         until = self.store.now + rest
-        left = self.write(actor, head, self.store.tasks.save(head, held=False, lease_end=until))
+        left = self.write(actor, head, self.store.tasks.save(head, leased=False, lease_end=until))
         if left is not None:
             truth = self.expected[task_id]
             truth.held, truth.lease_end = False, until
@@ -163,7 +163,7 @@ class Store(StoreActors):
     def finish(self, actor: str, task_id: str, head: TaskRecord, ending: str, turns: int) -> None:
         task = with_status(head.task, state_number(ending), "so it ends")
         spoken = self.make_turns(turns)
-        write = self.store.tasks.save(head, turns=spoken, task=task, events=[status_event(task)], held=False)
+        write = self.store.tasks.save(head, turns=spoken, task=task, events=[status_event(task)], leased=False)
         ended = self.write(actor, head, write)
         if ended is not None:
             truth = self.expected[task_id]

@@ -129,7 +129,7 @@ def test_tools_of_one_turn_may_keep_and_read_at_once(files: TaskWorkspace) -> No
     files.attach(File("in.txt", b"in"))
 
     def work(number: int) -> bytes:
-        start.wait(5)
+        start.wait(60)
         files.save_file(File(f"{number}.txt", str(number).encode()))
         files.save_file(File("same.txt", str(number).encode()))
         return files.local_path("in.txt").read_bytes() + files.local_path(f"{number}.txt").read_bytes()
@@ -203,14 +203,14 @@ def test_a_run_ends_while_a_file_is_still_fetched(bucket: Bucket) -> None:
 
     def slow(**_: Any) -> None:
         coming.set()
-        ended.wait(20)
+        ended.wait(60)
 
     with ThreadPoolExecutor(1) as pool:
         with TaskWorkspace(bucket, PREFIX) as files:
             files.attach(File("in.txt", b"in"))
             aws_client("s3").meta.events.register("before-call.s3.GetObject", slow)
             late = pool.submit(files.local_path, "in.txt")
-            assert coming.wait(20)
+            assert coming.wait(60)
             files.save_file(File("out.txt", b"out"))
             root = files.folder.parent
         assert not root.exists()

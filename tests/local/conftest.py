@@ -56,5 +56,5 @@ class Caller:
 
 @pytest.fixture
 def caller(local: LocalAgent) -> Iterator[Caller]:
-    with httpx.Client(timeout=30) as http:
+    with httpx.Client(timeout=120) as http:
         yield Caller(local, http)

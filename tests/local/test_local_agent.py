@@ -72,7 +72,7 @@ def test_artifacts_are_downloaded_through_their_links_with_name_and_type(caller:
     links = {artifact["name"]: artifact["parts"][0]["url"] for artifact in task["artifacts"]}
     assert links.keys() == {"räport.svg", "notes.txt"}
 
-    with httpx.Client(timeout=30) as stranger:
+    with httpx.Client(timeout=120) as stranger:
         chart, notes = stranger.get(links["räport.svg"]), stranger.get(links["notes.txt"])
 
     assert links["räport.svg"].startswith("http://127.0.0.1:")
@@ -86,7 +86,7 @@ def test_artifacts_are_downloaded_through_their_links_with_name_and_type(caller:
 
 
 def test_a_caller_without_the_token_is_turned_away_but_sees_the_card(local: LocalAgent) -> None:
-    with httpx.Client(base_url=local.url, timeout=30) as stranger:
+    with httpx.Client(base_url=local.url, timeout=120) as stranger:
         assert stranger.post("/", json={}).status_code == 401
         assert stranger.post("/", json={}, headers={"Authorization": "Bearer guessed"}).status_code == 401
         card = stranger.get("/.well-known/agent-card.json").raise_for_status().json()

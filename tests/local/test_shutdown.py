@@ -27,7 +27,7 @@ def test_nothing_is_left_of_an_agent_that_was_stopped(tmp_path: Path, monkeypatc
 
     with (
         LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local,
-        httpx.Client(timeout=30) as http,
+        httpx.Client(timeout=120) as http,
     ):
         assert dict(os.environ) == environment
         Caller(local, http).send("draw a.svg", wait=True)
@@ -45,7 +45,7 @@ def test_nothing_is_left_of_an_agent_that_was_stopped(tmp_path: Path, monkeypatc
 def test_a_run_under_way_does_not_hold_up_the_end(tmp_path: Path) -> None:
     with (
         LocalAgent(write_agent_folder(tmp_path / "clerk"), environment=SCRIPTED) as local,
-        httpx.Client(timeout=30) as http,
+        httpx.Client(timeout=120) as http,
     ):
         caller = Caller(local, http)
         gate = sys.modules["app"].GATE
@@ -63,7 +63,7 @@ def test_agents_of_one_process_do_not_see_each_others_modules_or_tasks(tmp_path:
 
     said = []
     for folder in (first, second):
-        with LocalAgent(folder, environment=SCRIPTED) as local, httpx.Client(timeout=30) as http:
+        with LocalAgent(folder, environment=SCRIPTED) as local, httpx.Client(timeout=120) as http:
             caller = Caller(local, http)
             said.append(caller.send("x", wait=True)["status"]["message"]["parts"][0]["text"])
             assert len(caller.rpc("ListTasks", {})["result"]["tasks"]) == 1

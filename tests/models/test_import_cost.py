@@ -103,7 +103,7 @@ def _python(code: str, *args: str, temporary: Path | None = None) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=240,
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (0, "")

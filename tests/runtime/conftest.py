@@ -36,7 +36,7 @@ class Environment:
 
     def close(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.process.wait(120)
         self.service.close()
 
 

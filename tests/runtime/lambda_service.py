@@ -30,7 +30,7 @@ class FunctionResponse:
 
     def take(self) -> bytes:
         """The next part; empty at the end."""
-        part = None if self.done else self.parts.get(timeout=30)
+        part = None if self.done else self.parts.get(timeout=120)
         self.done = part is None
         self.read += part or b""
         return part or b""
@@ -115,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
         assert self.path.startswith("/2018-06-01/runtime/")
         if self.path.endswith("/restore/next"):
             self.service.told.put(("snapshot", None))
-            self.service.restored.wait(30)
+            self.service.restored.wait(120)
             self._say(200)
             return
         _, event, headers = self.service.next()

@@ -174,9 +174,9 @@ def test_a_reader_who_has_gone_is_noticed_and_the_process_goes_on(speaker: Envir
 )
 def test_a_function_that_cannot_start_says_why_and_ends(start: Starting, handler: str, kind: str) -> None:
     made = start(handler)
-    what, (headers, told) = made.service.told.get(timeout=30)
+    what, (headers, told) = made.service.told.get(timeout=120)
     assert (what, told["errorType"], headers["Lambda-Runtime-Function-Error-Type"]) == ("init error", kind, kind)
-    assert made.process.wait(20) == 1
+    assert made.process.wait(120) == 1
 
 
 def test_the_wrapper_starts_it_in_the_place_of_lambdas_own_client(start: Starting, tmp_path: Path) -> None:
@@ -201,4 +201,4 @@ def test_it_ends_when_it_is_told_to(start: Starting) -> None:
     made = start("plain.handler")
     made.invoke({"do": "bytes"}).whole()
     made.process.terminate()
-    assert made.process.wait(20) == 0
+    assert made.process.wait(120) == 0

@@ -17,7 +17,7 @@ from moto.core.botocore_stubber import BotocoreStubber
 from agentfn.aws_clients import aws_client
 from agentfn.files import Bucket
 from agentfn.local.aws_resources import create_resources
-from agentfn.store import Table, TaskRecord, TaskStore
+from agentfn.store import DynamoTaskStore, Table, TaskRecord
 from agentfn.store.payload_codec import PayloadCodec
 
 REGION = "eu-central-1"
@@ -38,7 +38,7 @@ class StoreWorld:
 
     table: str
     clock: Clock
-    tasks: TaskStore
+    tasks: DynamoTaskStore
     requests: list[tuple[str, int]]
 
     def run[T](self, work: Coroutine[Any, Any, T]) -> T:
@@ -82,7 +82,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreWorld]:
         clock, requests = Clock(), list[tuple[str, int]]()
         bucket = Bucket(lambda: aws_client("s3"), resources.bucket, 3600)
         table = Table(lambda: aws_client("dynamodb"), resources.table)
-        tasks = TaskStore(table, PayloadCodec(bucket), "clerk", 30, clock)
+        tasks = DynamoTaskStore(table, PayloadCodec(bucket), "clerk", 30, clock)
         aws_client("dynamodb").meta.events.register(
             "before-call", lambda model, params, **_: requests.append((model.name, len(params["body"])))
         )

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentfn.auth.identity import Principal
-from agentfn.store import SdkTaskStore, TaskRecord
+from agentfn.store import TaskRecord
+from agentfn.store.sdk import SdkTaskStore
 
 START = 1_800_000_000
 
@@ -130,7 +131,7 @@ def test_a_token_holds_its_place_whatever_becomes_of_the_task_it_ended_with(worl
 def test_a_task_that_moves_while_a_page_is_read_neither_ends_the_list_nor_repeats_it(world: Any) -> None:
     for number in range(4):
         put(world, f"t{number}", number)
-    batch = world.tasks.table.batch_get
+    batch = world.tasks._table.batch_get
 
     async def slow(keys: Any) -> Any:
         """The index was read; before the tasks are, the last one of the page is deleted."""
@@ -139,7 +140,7 @@ def test_a_task_that_moves_while_a_page_is_read_neither_ends_the_list_nor_repeat
             await world.tasks.delete(head)
         return await batch(keys)
 
-    world.tasks.table.batch_get = slow
+    world.tasks._table.batch_get = slow
     first = page(world, page_size=2)
     assert ids(first) == ["t3"]
     assert ids(page(world, page_size=2, page_token=first.next_page_token)) == ["t1", "t0"]

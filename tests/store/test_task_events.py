@@ -102,5 +102,5 @@ def test_open_tasks_come_by_the_end_of_their_leases(world: Any) -> None:
 def test_a_lease_holds_until_its_end_and_only_while_it_is_held(world: Any) -> None:
     head = world.run(world.tasks.acquire_lease(world.created(), 100.0))
     assert (head.is_leased_at(99.9), head.is_leased_at(100.0)) == (True, False)
-    released = world.run(world.tasks.save(head, held=False))
+    released = world.run(world.tasks.save(head, leased=False))
     assert not released.is_leased_at(0.0)

@@ -12,7 +12,7 @@ from agentfn.aws_clients import aws_client
 from agentfn.errors import ConflictError, StoredDataError
 from agentfn.models import ToolCall, Turn, Usage
 from agentfn.runs.task_updates import with_status
-from agentfn.store import MessageRecord, TaskRecord, TaskStore
+from agentfn.store import DynamoTaskStore, MessageRecord, TaskRecord
 from agentfn.store.task_events import status_event
 from agentfn.tools import FileRecord
 
@@ -22,7 +22,7 @@ RECORD = MessageRecord("m1", "t1", "digest")
 
 def ended(head: TaskRecord, state: int = TaskState.TASK_STATE_COMPLETED) -> dict[str, Any]:
     task = with_status(head.task, state, "Done.")  # type: ignore[arg-type]
-    return {"task": task, "events": [status_event(task)], "held": False}
+    return {"task": task, "events": [status_event(task)], "leased": False}
 
 
 def test_what_was_created_is_read_back_whole(world: Any) -> None:
@@ -39,7 +39,7 @@ def test_what_was_created_is_read_back_whole(world: Any) -> None:
     assert loaded == turns
     assert world.run(world.tasks.read("alice", "t1")) == made
     assert world.run(world.tasks.find_message("alice", "m1")) == RECORD
-    assert (made.version, made.turns, made.expires) == (1, 4, int(world.clock()) + 30 * 24 * 3600)
+    assert (made.version, made.turn_count, made.expires) == (1, 4, int(world.clock()) + 30 * 24 * 3600)
 
 
 def test_what_is_not_there_or_is_somebody_elses_is_nothing(world: Any) -> None:
@@ -48,7 +48,7 @@ def test_what_is_not_there_or_is_somebody_elses_is_nothing(world: Any) -> None:
     assert world.run(world.tasks.read_with_turns("bob", "t1")) is None
     assert world.run(world.tasks.find_message("bob", "m1")) is None
     assert world.run(world.tasks.read("alice", "t2")) is None
-    other = TaskStore(world.tasks.table, world.tasks.codec, "other", 30, world.clock)
+    other = DynamoTaskStore(world.tasks._table, world.tasks._codec, "other", 30, world.clock)
     assert world.run(other.read("alice", "t1")) is None
 
 
@@ -92,10 +92,10 @@ def test_what_has_expired_is_absent_and_makes_room(world: Any) -> None:
 def test_a_submitted_task_is_working_once_it_is_taken(world: Any, state_of: Callable[[TaskRecord], str]) -> None:
     head = world.created()
     taken = world.run(world.tasks.acquire_lease(head, world.clock() + 90))
-    assert (state_of(taken), taken.version, taken.run, taken.idle, taken.held) == ("working", 2, 1, 1, True)
+    assert (state_of(taken), taken.version, taken.run, taken.idle_runs, taken.leased) == ("working", 2, 1, 1, True)
     assert world.read() == taken
     again = world.run(world.tasks.acquire_lease(taken, world.clock() + 90))
-    assert (again.version, again.run, again.idle) == (2, 2, 2)
+    assert (again.version, again.run, again.idle_runs) == (2, 2, 2)
 
 
 def test_of_many_who_take_a_task_at_once_one_has_it(world: Any) -> None:
@@ -111,14 +111,14 @@ def test_of_many_who_take_a_task_at_once_one_has_it(world: Any) -> None:
         assert world.read().run == head.run + 1
 
 
-Write = Callable[[TaskStore, TaskRecord], Coroutine[Any, Any, Any]]
+Write = Callable[[DynamoTaskStore, TaskRecord], Coroutine[Any, Any, Any]]
 WRITES: dict[str, Write] = {
     "renew": lambda tasks, head: tasks.renew_lease(head, 1e10),
     "turns": lambda tasks, head: tasks.save(head, turns=[TURN]),
     "many turns": lambda tasks, head: tasks.save(head, turns=[TURN] * 200),
-    "progress": lambda tasks, head: tasks.save(head, **{**ended(head, TaskState.TASK_STATE_WORKING), "held": True}),
+    "progress": lambda tasks, head: tasks.save(head, **{**ended(head, TaskState.TASK_STATE_WORKING), "leased": True}),
     "end": lambda tasks, head: tasks.save(head, turns=[TURN], **ended(head)),
-    "release": lambda tasks, head: tasks.save(head, held=False),
+    "release": lambda tasks, head: tasks.save(head, leased=False),
     "files": lambda tasks, head: tasks.save(head, files=(FileRecord("a", "b/c", 1, "produced", "k"),)),
     "take": lambda tasks, head: tasks.acquire_lease(head, 1e10),
     "follow-up": lambda tasks, head: tasks.save(head, turns=[TURN], messages=[MessageRecord("m9", "t1", "d")]),
@@ -156,9 +156,9 @@ def test_the_version_moves_with_the_task_and_with_nothing_else(world: Any) -> No
 
 def test_a_run_that_saves_a_turn_is_not_idle(world: Any) -> None:
     head = world.run(world.tasks.acquire_lease(world.created(), 1e10))
-    assert head.idle == 1
-    assert world.run(world.tasks.renew_lease(head, 2e10)).idle == 1
-    assert world.run(world.tasks.save(head, turns=[TURN])).idle == 0
+    assert head.idle_runs == 1
+    assert world.run(world.tasks.renew_lease(head, 2e10)).idle_runs == 1
+    assert world.run(world.tasks.save(head, turns=[TURN])).idle_runs == 0
 
 
 def test_a_task_that_is_gone_is_watched_as_such(world: Any) -> None:
@@ -185,5 +185,5 @@ def test_a_task_of_a_later_agentfn_is_not_read_wrongly(world: Any) -> None:
         ExpressionAttributeNames={"#s": "schema"},
         ExpressionAttributeValues={":s": {"N": "2"}},
     )
-    with pytest.raises(StoredDataError, match="schema 2; this agentfn knows 1"):
+    with pytest.raises(StoredDataError, match="schema 2, and this version of agentfn reads up to 1"):
         world.read()

@@ -9,7 +9,7 @@ from botocore.stub import Stubber
 from agentfn.aws_clients import aws_client
 from agentfn.errors import AwsError, ConflictError
 from agentfn.models import Turn
-from agentfn.store.table import MAX_WRITE_ATTEMPTS, Table
+from agentfn.store.table import MAX_WRITE_ATTEMPTS, Table, serialize_item
 
 
 def refused(stub: Stubber, *codes: str) -> None:
@@ -42,7 +42,7 @@ def test_it_is_not_tried_for_ever(world: Any) -> None:
         for _ in range(MAX_WRITE_ATTEMPTS):
             refused(stub, "TransactionConflict")
         with pytest.raises(AwsError):
-            world.run(world.tasks.table.write(PUT))
+            world.run(world.tasks._table.write(PUT))
         stub.assert_no_pending_responses()
 
 
@@ -50,7 +50,7 @@ def test_a_condition_that_failed_is_lost_at_once_whatever_else_happened(world: A
     with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, "TransactionConflict", "ConditionalCheckFailed")
         with pytest.raises(ConflictError):
-            world.run(world.tasks.table.write(PUT))
+            world.run(world.tasks._table.write(PUT))
 
 
 @pytest.mark.parametrize("code", ["ValidationError", "ItemCollectionSizeLimitExceeded"])
@@ -58,7 +58,7 @@ def test_what_no_trying_helps_is_raised_at_once(world: Any, code: str) -> None:
     with Stubber(aws_client("dynamodb")) as stub:
         refused(stub, code)
         with pytest.raises(AwsError):
-            world.run(world.tasks.table.write(PUT))
+            world.run(world.tasks._table.write(PUT))
 
 
 def test_a_renewal_that_meets_a_transaction_is_tried_again(world: Any) -> None:
@@ -85,14 +85,15 @@ def test_a_lease_whose_answer_was_lost_is_still_taken_once(world: Any) -> None:
 
 
 def test_keys_that_a_batch_left_over_are_asked_for_again(world: Any) -> None:
-    keys = [{"pk": {"S": str(n)}, "sk": {"S": "head"}} for n in range(3)]
+    keys = [{"pk": str(n), "sk": "head"} for n in range(3)]
+    items = [serialize_item(key) for key in keys]
     with Stubber(aws_client("dynamodb")) as stub:
         stub.add_response(
             "batch_get_item",
-            {"Responses": {world.table: keys[:1]}, "UnprocessedKeys": {world.table: {"Keys": keys[1:]}}},
+            {"Responses": {world.table: items[:1]}, "UnprocessedKeys": {world.table: {"Keys": items[1:]}}},
         )
-        stub.add_response("batch_get_item", {"Responses": {world.table: keys[1:]}, "UnprocessedKeys": {}})
-        assert world.run(world.tasks.table.batch_get(keys)) == keys
+        stub.add_response("batch_get_item", {"Responses": {world.table: items[1:]}, "UnprocessedKeys": {}})
+        assert world.run(world.tasks._table.batch_get(keys)) == keys
 
 
 def test_a_turn_that_came_between_two_pages_of_a_load_is_not_half_read(world: Any) -> None:

@@ -13,7 +13,7 @@ from agentfn.testing.scripted_model import calls
 from manners import GREETING
 
 GATE = threading.Event()
-MEETING = threading.Barrier(2, timeout=30)
+MEETING = threading.Barrier(2, timeout=120)
 
 
 @tool(idempotent=True)
@@ -26,7 +26,7 @@ def draw(context: Context, name: str) -> Output:
 def wait(context: Context) -> str:
     """Waits at the gate."""
     context.progress("at the gate")
-    GATE.wait(30)
+    GATE.wait(120)
     return "open"
 
 

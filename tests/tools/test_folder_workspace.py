@@ -99,7 +99,7 @@ def test_tools_of_one_turn_may_keep_at_once(workspace: FolderWorkspace) -> None:
     start = threading.Barrier(8)
 
     def work(number: int) -> str:
-        start.wait(5)
+        start.wait(60)
         workspace.save_file(File("same.txt", str(number).encode()))
         return workspace.attach(File("in.txt", str(number).encode())).name
 

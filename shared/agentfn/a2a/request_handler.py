@@ -53,7 +53,7 @@ from agentfn.errors import ConflictError
 from agentfn.files import Bucket
 from agentfn.runs.task_updates import with_status
 from agentfn.settings import Settings
-from agentfn.store import TaskLister, TaskRecord, TaskStore
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.store.task_events import status_event
 
 
@@ -85,7 +85,7 @@ class AgentRequestHandler(RequestHandler):
             set_empty_history(params, call)
             record = await self._read_task(call, params.id)
             task = self._to_response(record.task, call, params)
-            if record.pushes and self.push_configs is not None:
+            if record.has_push and self.push_configs is not None:
                 task.metadata.update({"agentfn": await self.push_configs.delivery_metadata(record)})
             return task
 
@@ -105,7 +105,7 @@ class AgentRequestHandler(RequestHandler):
                     response.ClearField("artifacts")
                 return response
 
-            return await TaskLister(self.task_store).list_page(params, call.caller.id, to_response)
+            return await self.task_store.list_page(params, call.caller.id, to_response)
 
     @validate_request_params
     async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
@@ -119,7 +119,7 @@ class AgentRequestHandler(RequestHandler):
                     raise TaskNotCancelableError(f"Task cannot be canceled - current state: {state}")
                 task = with_status(record.task, TaskState.TASK_STATE_CANCELED, "Canceled at the caller's request.")
                 try:
-                    saved = await self.task_store.save(record, task=task, events=[status_event(task)], held=False)
+                    saved = await self.task_store.save(record, task=task, events=[status_event(task)], leased=False)
                 except ConflictError:
                     continue
                 return self._to_response(saved.task, call)

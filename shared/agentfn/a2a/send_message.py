@@ -2,9 +2,7 @@
 
 import asyncio
 import dataclasses
-import functools
 from collections.abc import Sequence
-from typing import Any
 from uuid import uuid4
 
 from a2a.types import Task, TaskState
@@ -21,8 +19,9 @@ from agentfn.runs.task_updates import loop_awaiting_input, with_status
 from agentfn.runs.work_queue import Continuation
 from agentfn.settings import Settings
 from agentfn.store import MessageRecord, TaskRecord, TaskStore
-from agentfn.store.push_store import PushSubscription, subscription_item, with_ids
+from agentfn.store.push_store import PushSubscription, with_ids
 from agentfn.store.task_events import status_event
+from agentfn.store.task_record import RecordChanges
 from agentfn.tools import FileRecord
 
 SAFETY_MARGIN_SECONDS = 3.0  # between the end of a lease and the continuation that follows it
@@ -71,17 +70,17 @@ class SendMessage:
         turns = [*memory.turns, Turn("user", message.user_prompt(files))]
         lease = self._lease_seconds()
         await self._enqueue_safety_continuation(task.id, new_record.version, lease)
-        record = dataclasses.replace(
-            new_record,
-            task=self._append_message(task, message, files),
-            files=(*files, *memory.files),
-            idle=int(self._runs_here),
+        changes: RecordChanges = {
+            "task": self._append_message(task, message, files),
+            "files": (*files, *memory.files),
+            "idle_runs": int(self._runs_here),
             **self._lease_fields(new_record, lease),
-        )
+        }
+        record = dataclasses.replace(new_record, **changes)
         message_records = message.message_records(task.id)
         try:
-            subscription_items = functools.partial(_subscription_items, push) if push else None
-            record = await self._task_store.create(record, message_records, turns, subscription_items)
+            subscription = _first_subscription(push, task.id)
+            record = await self._task_store.create(record, message_records, turns, subscription)
         except ConflictError:
             return await self._find_original(message_records)
         return await self._start_run(record, turns)
@@ -109,7 +108,7 @@ class SendMessage:
         lease = self._lease_seconds()
         await self._enqueue_safety_continuation(record.task.id, record.version + 1, lease)
         task = self._append_message(record.task, message, new_files)
-        changes = {"task": task, "files": files, **self._lease_fields(record, lease)}
+        changes: RecordChanges = {"task": task, "files": files, **self._lease_fields(record, lease)}
         try:
             record = await self._task_store.save(
                 record, turns=new_turns, events=[status_event(task)], messages=message_records, **changes
@@ -134,10 +133,10 @@ class SendMessage:
         continuation = Continuation(self._owner, task_id, version, self._task_store.clock())
         await self._runner.enqueue_run(continuation, lease + SAFETY_MARGIN_SECONDS if lease else 0.0)
 
-    def _lease_fields(self, record: TaskRecord, lease: float) -> dict[str, Any]:
+    def _lease_fields(self, record: TaskRecord, lease: float) -> RecordChanges:
         """Returns the record's fields for a run that begins with such a lease, or for no run."""
         begins = lease > 0
-        return {"held": begins, "lease_end": self._task_store.clock() + lease, "run": record.run + begins}
+        return {"leased": begins, "lease_end": self._task_store.clock() + lease, "run": record.run + begins}
 
     async def _start_run(self, record: TaskRecord, turns: list[Turn]) -> TaskRecord:
         """Runs the stored task here, or waits for the queue's run. If the run dies, the safety continuation follows."""
@@ -226,6 +225,6 @@ def _check_follow_up(record: TaskRecord, message: InboundMessage) -> None:
         raise UnsupportedOperationError(TASK_BUSY.format(id=record.task.id))
 
 
-def _subscription_items(push: PushSubscription, record: TaskRecord) -> list[Any]:
-    config = with_ids(push.config, record.task.id)
-    return [subscription_item(record, dataclasses.replace(push, config=config, delivered_version=0))]
+def _first_subscription(push: PushSubscription | None, task_id: str) -> PushSubscription | None:
+    """The subscription that a message brings, for its new task: all events of the task are still to be delivered."""
+    return dataclasses.replace(push, config=with_ids(push.config, task_id), delivered_version=0) if push else None

@@ -15,7 +15,6 @@ from agentfn.runs.engine import Engine
 from agentfn.runs.runner import Runner
 from agentfn.runs.sweep import Sweep
 from agentfn.settings import Settings
-from agentfn.store.push_store import PushStore
 
 
 class EventSources(NamedTuple):
@@ -27,7 +26,7 @@ class EventSources(NamedTuple):
 def create_event_sources(agent: Agent, settings: Settings, engine: Engine) -> EventSources:
     storage = task_store, bucket, queue = create_storage(agent, settings)
     runner = Runner(task_store, bucket, queue, engine, settings)
-    push_store, fetcher = PushStore(task_store), Fetcher.from_settings(settings)
+    push_store, fetcher = task_store.push_store, Fetcher.from_settings(settings)
     push_configs = PushConfigService(task_store, queue, push_store, fetcher) if settings.push.enabled else None
     signing_keys = create_signing_keys(settings)
     signer = WebhookSigner(signing_keys) if signing_keys and settings.push.signed else None

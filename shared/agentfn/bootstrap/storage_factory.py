@@ -7,7 +7,7 @@ from agentfn.aws_clients import aws_client, s3_client
 from agentfn.files import Bucket
 from agentfn.runs.work_queue import DeadLetterQueue, WorkQueue
 from agentfn.settings import Settings
-from agentfn.store import Table, TaskStore
+from agentfn.store import DynamoTaskStore, Table, TaskStore
 from agentfn.store.payload_codec import PayloadCodec
 
 
@@ -24,7 +24,7 @@ def create_storage(agent: Agent, settings: Settings) -> Storage:
     table = Table(lambda: aws_client("dynamodb"), settings.storage.table)
     queue = WorkQueue(lambda: aws_client("sqs"), settings.queue.url)
     days = settings.storage.task_days
-    tasks = TaskStore(table, PayloadCodec(bucket), agent.name, days, enqueue_push=queue.enqueue_push)
+    tasks = DynamoTaskStore(table, PayloadCodec(bucket), agent.name, days, enqueue_push=queue.enqueue_push)
     return Storage(tasks, bucket, queue)
 
 

@@ -1,11 +1,9 @@
 """What a task is told of earlier ones: those of its conversation, and those that its message refers to."""
 
-import asyncio
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agentfn.errors import StoredDataError
 from agentfn.models import Turn
 from agentfn.runs.conversation import (
     MIN_UTTERANCE_CHARS,
@@ -16,9 +14,7 @@ from agentfn.runs.conversation import (
     total_chars,
 )
 from agentfn.settings import Settings
-from agentfn.store import TaskRecord, TaskStore, table_keys
-from agentfn.store.table import Item, item_key
-from agentfn.telemetry import logger
+from agentfn.store import TaskRecord, TaskStore
 from agentfn.tools import FileRecord, Origin
 from agentfn.tools.workspaces.file_records import unique_file_name
 
@@ -79,43 +75,18 @@ class RelatedTasks:
 async def find_related_tasks(
     tasks: TaskStore, owner: str, context_id: str, referenced_ids: Iterable[str]
 ) -> RelatedTasks:
-    """One query of an index, which may lag by a moment, and one read of heads; neither where nothing is asked for.
+    """One query for the context's tasks and one read of records; neither is made where nothing is asked for.
 
-    What is not there, or not the owner's, is left out.
+    A task that does not exist, or belongs to another owner, is left out.
     """
-    near = await _find_context_keys(tasks, owner, context_id) if context_id else []
-    far = [table_keys.task_partition(tasks.agent, owner, task_id) for task_id in dict.fromkeys(referenced_ids)]
-    wanted = [item_key(pk, table_keys.TASK_SORT_KEY) for pk in dict.fromkeys([*far, *near])]
-    items = await tasks.table.batch_get(wanted) if wanted else []
-    heads = {head.partition_key: head for head in await asyncio.to_thread(_read_records, tasks, owner, items)}
+    in_context = await tasks.find_in_context(owner, context_id, MAX_CONTEXT_TASKS_COUNT) if context_id else []
+    referenced = list(dict.fromkeys(referenced_ids))
+    found = await tasks.read_many(owner, [*referenced, *in_context])
+    records = {record.task.id: record for record in found}
     return RelatedTasks(
-        tuple(heads[pk] for pk in near if pk in heads and pk not in far), tuple(heads[pk] for pk in far if pk in heads)
+        tuple(records[task_id] for task_id in in_context if task_id in records and task_id not in referenced),
+        tuple(records[task_id] for task_id in referenced if task_id in records),
     )
-
-
-async def _find_context_keys(tasks: TaskStore, owner: str, context_id: str) -> list[str]:
-    page = await tasks.table.query_page(
-        IndexName="by_context",
-        KeyConditionExpression="context_key = :context",
-        ExpressionAttributeValues={":context": {"S": table_keys.context_partition(tasks.agent, owner, context_id)}},
-        ScanIndexForward=False,
-        Limit=MAX_CONTEXT_TASKS_COUNT,
-    )
-    return [item["pk"]["S"] for item in page["Items"]]
-
-
-def _read_records(tasks: TaskStore, owner: str, items: Iterable[Item]) -> list[TaskRecord]:
-    """Those that have not expired. One that cannot be read any more is as good as expired. Blocks."""
-    heads = []
-    for item in items:
-        try:
-            head = TaskRecord.from_item(item, tasks.agent, owner, tasks.codec)
-        except StoredDataError as error:
-            logger.warning("an earlier task is not remembered: %s", error)
-            continue
-        if head.expires > tasks.clock():
-            heads.append(head)
-    return heads
 
 
 def _carry_files(

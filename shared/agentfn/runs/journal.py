@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from a2a.types import StreamResponse, Task
 
@@ -14,7 +14,7 @@ from agentfn.models import Turn
 from agentfn.runs.task_updates import failure_update, progress_update, result_update
 from agentfn.runs.work_queue import Continuation, WorkQueue
 from agentfn.store import TaskRecord, TaskStore
-from agentfn.store.task_record import TERMINAL_STATES, WAITING_STATES
+from agentfn.store.task_record import TERMINAL_STATES, WAITING_STATES, RecordChanges
 from agentfn.telemetry import logger
 from agentfn.tools import File, FileRecord
 
@@ -69,11 +69,11 @@ class Journal:
     async def save_result(self, result: "LoopResult") -> None:
         """Saves the result and releases the task, in one write: the task has ended, or waits for its user."""
         task, events = result_update(self.record.task, result, self.workspace.records)
-        await self._write(events, task=task, held=False)
+        await self._write(events, task=task, leased=False)
 
     async def save_failure(self, reason: str) -> None:
         task, events = failure_update(self.record.task, reason)
-        await self._write(events, task=task, held=False)
+        await self._write(events, task=task, leased=False)
 
     async def suspend(self, resume_in_seconds: float, *, cut_off: bool = False) -> None:
         """Releases the task, then enqueues another run: a message that finds a lease would have to wait.
@@ -81,7 +81,7 @@ class Journal:
         A run that was cut off leaves an ended lease, as a run that died does: its calls may be under way.
         """
         now = self.task_store.clock()
-        await self._write(held=cut_off, lease_end=now if cut_off else now + resume_in_seconds)
+        await self._write(leased=cut_off, lease_end=now if cut_off else now + resume_in_seconds)
         await self.queue.send(
             Continuation(self.record.owner, self.record.task.id, self.record.version, now), resume_in_seconds
         )
@@ -89,7 +89,7 @@ class Journal:
     async def save_task(self, task: Task, events: list[StreamResponse]) -> bool:
         """Saves a task that an executor changed. Releases it and returns True if it has ended or waits for its user."""
         is_done = task.status.state in TERMINAL_STATES | WAITING_STATES
-        await self._write(events, task=task, held=not is_done, lease_end=self._lease_end())
+        await self._write(events, task=task, leased=not is_done, lease_end=self._lease_end())
         return is_done
 
     async def save_file(self, file: File) -> FileRecord:
@@ -130,22 +130,21 @@ class Journal:
     async def _save_progress(self) -> None:
         text, self._pending_progress = self._pending_progress, ""
         extends = self._is_worth_extending(self.record.lease_end)
-        lease: dict[str, Any] = {"lease_end": self._lease_end()} if extends else {}
+        changes: RecordChanges = {"lease_end": self._lease_end()} if extends else {}
         if not text:
-            await self._write(**lease)
+            await self._write(**changes)
             return
-        task, events = progress_update(self.record.task, text)
-        await self._write(events, task=task, **lease)
+        changes["task"], events = progress_update(self.record.task, text)
+        await self._write(events, **changes)
 
-    async def _write(self, events: Iterable[StreamResponse] = (), **changes: Any) -> None:
+    async def _write(self, events: Iterable[StreamResponse] = (), **changes: Unpack[RecordChanges]) -> None:
         await _finish_write(self._commit(events, changes))
 
-    async def _commit(self, events: Iterable[StreamResponse], changes: dict[str, Any]) -> None:
+    async def _commit(self, events: Iterable[StreamResponse], changes: RecordChanges) -> None:
         async with self._lock:
             turns, self._pending_turns = self._pending_turns, []
-            self.record = await self.task_store.save(
-                self.record, turns=turns, events=events, files=self.workspace.records, **changes
-            )
+            changes = {**changes, "files": self.workspace.records}
+            self.record = await self.task_store.save(self.record, turns=turns, events=events, **changes)
 
     async def _renew_lease(self) -> None:
         async with self._lock:

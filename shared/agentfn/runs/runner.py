@@ -62,7 +62,7 @@ class Runner:
                 taken = await self.task_store.acquire_lease(
                     record, self.task_store.clock() + self.lease(deadline).duration()
                 )
-                await self.run(taken, turns, deadline, interrupted=record.held, receipt_handle=message.receipt_handle)
+                await self.run(taken, turns, deadline, interrupted=record.leased, receipt_handle=message.receipt_handle)
                 return
         if message.is_recent(self.task_store.clock()):
             await self.queue.send(message, RECHECK_DELAY_SECONDS)
@@ -116,7 +116,7 @@ class Runner:
 
     async def _latest_record(self, record: TaskRecord) -> TaskRecord:
         """The record, read again where another run has taken the task."""
-        return (await self.task_store.read(record.owner, record.task.id) or record) if record.held else record
+        return (await self.task_store.read(record.owner, record.task.id) or record) if record.leased else record
 
     async def _save_errors(self, run: Run) -> None:
         """Runs the engine. Whatever it raises, except errors of AWS, fails the task."""
@@ -183,7 +183,7 @@ class Runner:
 
     async def _clean_up(self, run: Run) -> None:
         """Lets the engine clean up after a task that was cancelled or taken over: then the journal still holds it."""
-        if run.journal.record.held:
+        if run.journal.record.leased:
             async with asyncio.timeout(DEADLINE_GRACE_SECONDS):
                 await self.engine.cancel(run)
 
@@ -191,7 +191,7 @@ class Runner:
         """Why the task may not run again; empty if it may."""
         if record.run > self.settings.run.max_runs:
             return TOO_MANY_RUNS_TEXT.format(runs=self.settings.run.max_runs)
-        if record.idle > self.settings.run.max_idle_runs:
+        if record.idle_runs > self.settings.run.max_idle_runs:
             return NO_PROGRESS_TEXT.format(runs=self.settings.run.max_idle_runs)
         return ""
 

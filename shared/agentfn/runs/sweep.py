@@ -46,7 +46,7 @@ class Sweep:
                 continue
             task, events = failure_update(record.task, DEAD_LETTER_TEXT)
             with contextlib.suppress(ConflictError):
-                await self.task_store.save(record, task=task, events=events, held=False)
+                await self.task_store.save(record, task=task, events=events, leased=False)
                 yield record.task.id
 
     async def _requeue_abandoned(self, deadline: Deadline) -> AsyncIterator[str]:
@@ -59,7 +59,7 @@ class Sweep:
                 continue
             await self.queue.send(Continuation(owner, task_id, record.version, now))
             yield task_id
-            if not record.held:  # a held record says that its run died, and its lease stays as it is
+            if not record.leased:  # a leased record says that its run died, and its lease stays as it is
                 with contextlib.suppress(ConflictError):
                     await self.task_store.renew_lease(record, now + RECHECK_AFTER_SECONDS)
 

@@ -1,10 +1,8 @@
-"""Tasks in DynamoDB: heads, transcripts, events, leases. One door for writes."""
+"""Stores tasks in DynamoDB: records, transcripts, events, leases and push subscriptions."""
 
-from agentfn.store.list_tasks import TaskLister
-from agentfn.store.sdk.sdk_event_stream import SdkEventStream
-from agentfn.store.sdk.sdk_task_store import SdkTaskStore
+from agentfn.store.dynamo_task_store import DynamoTaskStore
 from agentfn.store.table import Table
-from agentfn.store.task_record import TaskRecord
-from agentfn.store.task_store import MessageRecord, TaskStore
+from agentfn.store.task_record import MessageRecord, TaskRecord
+from agentfn.store.task_store import TaskStore
 
-__all__ = ["MessageRecord", "SdkEventStream", "SdkTaskStore", "Table", "TaskLister", "TaskRecord", "TaskStore"]
+__all__ = ["DynamoTaskStore", "MessageRecord", "Table", "TaskRecord", "TaskStore"]

@@ -1,7 +1,8 @@
-"""JSON text as a DynamoDB attribute, whatever its size.
+"""Stores JSON text as a DynamoDB attribute, whatever its size.
 
-Small text stands as it is (S), larger is compressed (B), and what would not fit an item of 400 KB goes to a file of its
-own and leaves its key (M). Numbers stay as written: DynamoDB would refuse floats and round large ones.
+Short text is stored as it is (S), longer text compressed (B). What does not fit an item of 400 KB is stored compressed
+in an object of the bucket, and the attribute has the object's key (M). Numbers stay as they were written: DynamoDB
+would refuse floats and round large integers.
 """
 
 import zlib
@@ -9,14 +10,12 @@ from collections.abc import Callable
 from typing import Any, Protocol
 from uuid import uuid4
 
-MAX_PLAIN_CHARS = 4_000  # characters
-MAX_INLINE_BYTES = 300_000  # bytes after compression
-
-Attribute = dict[str, Any]
+MAX_PLAIN_CHARS = 4_000
+MAX_INLINE_BYTES = 300_000  # after compression
 
 
 class OverflowStore(Protocol):
-    """Where payloads go that an item cannot hold. Blocks."""
+    """Stores the payloads that an item cannot hold. Its methods block."""
 
     def put(self, key: str, content: bytes) -> None: ...
 
@@ -24,24 +23,26 @@ class OverflowStore(Protocol):
 
 
 class PayloadCodec:
+    """`new_name` makes a new object name for each payload that is stored in `overflow`."""
+
     def __init__(self, overflow: OverflowStore, new_name: Callable[[], str] = lambda: uuid4().hex) -> None:
         self._overflow = overflow
         self._new_name = new_name
 
-    def encode(self, text: str, prefix: str, max_inline_bytes: int = MAX_INLINE_BYTES) -> Attribute:
-        """`prefix` is the folder that a spilled payload goes to; `limit` is in bytes. May block."""
+    def encode(self, text: str, prefix: str, max_inline_bytes: int = MAX_INLINE_BYTES) -> Any:
+        """The attribute value for a text. `prefix` is the key prefix of an overflow object. May block."""
         if len(text) <= MAX_PLAIN_CHARS:
-            return {"S": text}
+            return text
         packed = zlib.compress(text.encode())
         if len(packed) <= max_inline_bytes:
-            return {"B": packed}
+            return packed
         key = f"{prefix}spill/{self._new_name()}"
         self._overflow.put(key, packed)
-        return {"M": {"key": {"S": key}}}
+        return {"key": key}
 
-    def decode(self, attribute: Attribute) -> str:
-        """May block."""
-        if "S" in attribute:
-            return str(attribute["S"])
-        packed = attribute["B"] if "B" in attribute else self._overflow.get(attribute["M"]["key"]["S"])
+    def decode(self, value: Any) -> str:
+        """The text of an attribute value. May block."""
+        if isinstance(value, str):
+            return value
+        packed = self._overflow.get(value["key"]) if isinstance(value, dict) else bytes(value)
         return zlib.decompress(packed).decode()

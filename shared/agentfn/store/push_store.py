@@ -1,24 +1,26 @@
-"""Who wants to be told what happens to a task, and how far he has been."""
+"""Stores the push subscriptions of tasks, and how far each of them was delivered to."""
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from a2a.types import TaskPushNotificationConfig
 from google.protobuf.json_format import MessageToJson, Parse
 
 from agentfn.errors import ConflictError
 from agentfn.store import table_keys
-from agentfn.store.table import Item, item_key
-from agentfn.store.task_record import TaskRecord
-from agentfn.store.task_store import TaskStore
+from agentfn.store.table import Item, Table, item_key
+from agentfn.store.task_record import TaskRecord, seconds_value
 
 
 @dataclass(frozen=True)
 class PushSubscription:
-    """`old` says that the subscriber speaks protocol 0.3. All up to version `sent` was delivered; `tries` counts the
-    failures in a row since, and `failed` says that there were too many. `address` is the agent's URL as the subscriber
-    knows it.
+    """A push notification config of a task, with the state of its delivery.
+
+    `uses_v0_3` says that the subscriber speaks protocol 0.3. The events of all versions up to `delivered_version` were
+    delivered. `failures` counts the failed attempts in a row since; `has_failed` says that delivery was given up.
+    `agent_url` is the agent's URL as the subscriber knows it, empty where it is unknown.
     """
 
     config: TaskPushNotificationConfig
@@ -28,52 +30,49 @@ class PushSubscription:
     has_failed: bool = False
     agent_url: str = ""
 
-    def to_attributes(self) -> dict[str, Any]:
-        return {
-            "config": {"S": MessageToJson(self.config, indent=None)},
-            "old": {"BOOL": self.uses_v0_3},
-            "sent": {"N": str(self.delivered_version)},
-            "tries": {"N": str(self.failures)},
-            "failed": {"BOOL": self.has_failed},
-            "address": {"S": self.agent_url},
-        }
+    def to_attributes(self) -> Item:
+        config = {"config": MessageToJson(self.config, indent=None), "old": self.uses_v0_3}
+        return {**config, **self.progress_attributes(), "address": self.agent_url}
+
+    def progress_attributes(self) -> Item:
+        return {"sent": self.delivered_version, "tries": self.failures, "failed": self.has_failed}
 
     @classmethod
-    def from_item(cls, item: Item) -> "PushSubscription":
+    def from_item(cls, item: Item) -> Self:
         return cls(
-            config=Parse(item["config"]["S"], TaskPushNotificationConfig()),
-            uses_v0_3=item["old"]["BOOL"],
-            delivered_version=int(item["sent"]["N"]),
-            failures=int(item["tries"]["N"]),
-            has_failed=item["failed"]["BOOL"],
-            agent_url=item.get("address", {"S": ""})["S"],
+            config=Parse(item["config"], TaskPushNotificationConfig()),
+            uses_v0_3=item["old"],
+            delivered_version=int(item["sent"]),
+            failures=int(item["tries"]),
+            has_failed=item["failed"],
+            agent_url=item.get("address", ""),
         )
 
 
 class PushStore:
-    """The push configurations of one agent's tasks."""
+    """The push subscriptions of one agent's tasks. `clock` gives seconds since 1970."""
 
-    def __init__(self, task_store: TaskStore) -> None:
-        self._task_store = task_store
-        self._table = task_store.table
+    def __init__(self, table: Table, clock: Callable[[], float]) -> None:
+        self._table = table
+        self._clock = clock
 
     async def put(self, record: TaskRecord, subscription: PushSubscription) -> None:
-        """Sets or replaces it. The head says from then on that its events are to be announced.
+        """Adds a subscription or replaces it, and marks the record, so that saves enqueue a push job from then on.
 
-        Raises ConflictError where the task is gone.
+        Raises ConflictError where the task does not exist any more.
         """
         flag = {
             "Key": item_key(record.partition_key, table_keys.TASK_SORT_KEY),
             "UpdateExpression": "SET pushes = :true",
             "ConditionExpression": "attribute_exists(pk)",
-            "ExpressionAttributeValues": {":true": {"BOOL": True}},
+            "ExpressionAttributeValues": {":true": True},
         }
         await self._table.write({"Put": {"Item": subscription_item(record, subscription)}}, {"Update": flag})
 
     async def list_all(self, record: TaskRecord) -> list[PushSubscription]:
         items = await self._table.query_all(
             KeyConditionExpression="pk = :pk AND begins_with(sk, :push)",
-            ExpressionAttributeValues={":pk": {"S": record.partition_key}, ":push": {"S": table_keys.PUSH_PREFIX}},
+            ExpressionAttributeValues={":pk": record.partition_key, ":push": table_keys.PUSH_PREFIX},
             ConsistentRead=True,
         )
         return [PushSubscription.from_item(item) for item in items]
@@ -83,42 +82,39 @@ class PushStore:
         return PushSubscription.from_item(item) if item else None
 
     async def delete(self, record: TaskRecord, config_id: str) -> None:
-        await self._table.write(
-            {"Delete": {"Key": item_key(record.partition_key, table_keys.push_sort_key(config_id))}}
-        )
+        await self._table.write({"Delete": {"Key": _subscription_key(record, config_id)}})
 
     async def claim(self, record: TaskRecord, subscription: PushSubscription, until: float) -> bool:
-        """Whether this invocation may deliver to it until then: one at a time, so that events keep their order."""
+        """Reserves the delivery to a subscriber for this invocation until `until`, in seconds since 1970.
+
+        False where another invocation has reserved it: one delivers at a time, so that events keep their order.
+        """
         return await self._update_item(
             record,
             subscription,
             "SET busy_until = :until",
             "attribute_exists(pk) AND (attribute_not_exists(busy_until) OR busy_until < :now)",
-            {":until": _number_attribute(until), ":now": _number_attribute(self._task_store.clock())},
+            {":until": seconds_value(until), ":now": seconds_value(self._clock())},
         )
 
     async def save_progress(
         self, record: TaskRecord, subscription: PushSubscription, *, busy_until: float = 0.0
     ) -> bool:
-        """How far it is now; False where it was deleted meanwhile."""
-        values = {
-            f":{name}": value
-            for name, value in subscription.to_attributes().items()
-            if name in ("sent", "tries", "failed")
-        }
+        """Saves the state of the delivery. False where the subscription was deleted meanwhile."""
+        values = {f":{name}": value for name, value in subscription.progress_attributes().items()}
         return await self._update_item(
             record,
             subscription,
             "SET sent = :sent, tries = :tries, failed = :failed, busy_until = :until",
             "attribute_exists(pk)",
-            {**values, ":until": _number_attribute(busy_until)},
+            {**values, ":until": seconds_value(busy_until)},
         )
 
     async def _update_item(
         self, record: TaskRecord, subscription: PushSubscription, change: str, condition: str, values: dict[str, Any]
     ) -> bool:
         update = {
-            "Key": item_key(record.partition_key, table_keys.push_sort_key(subscription.config.id)),
+            "Key": _subscription_key(record, subscription.config.id),
             "UpdateExpression": change,
             "ConditionExpression": condition,
             "ExpressionAttributeValues": values,
@@ -131,16 +127,13 @@ class PushStore:
 
 
 def subscription_item(record: TaskRecord, subscription: PushSubscription) -> Item:
-    """The item of a configuration; it expires with its task."""
-    return {
-        **item_key(record.partition_key, table_keys.push_sort_key(subscription.config.id)),
-        **subscription.to_attributes(),
-        "expires": {"N": str(record.expires)},
-    }
+    """The item of a subscription; it expires with its task."""
+    key = _subscription_key(record, subscription.config.id)
+    return {**key, **subscription.to_attributes(), "expires": record.expires}
 
 
 def with_ids(config: TaskPushNotificationConfig, task_id: str) -> TaskPushNotificationConfig:
-    """A copy that names its task, and itself: a task's one nameless configuration has the task's id, as in the sdk."""
+    """A copy of the config with the task's id. A config without an id gets the task's id as its own, as in the sdk."""
     copy = TaskPushNotificationConfig()
     copy.CopyFrom(config)
     copy.task_id, copy.id = task_id, config.id or task_id
@@ -151,5 +144,5 @@ def mark_delivered(subscription: PushSubscription, version: int) -> PushSubscrip
     return dataclasses.replace(subscription, delivered_version=version, failures=0)
 
 
-def _number_attribute(value: float) -> dict[str, str]:
-    return {"N": str(round(value, 3))}
+def _subscription_key(record: TaskRecord, config_id: str) -> Item:
+    return item_key(record.partition_key, table_keys.push_sort_key(config_id))

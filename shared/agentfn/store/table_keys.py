@@ -1,13 +1,13 @@
-"""The keys of the one table.
+"""The keys of the DynamoDB table and of its indexes.
 
-Every partition, in the table and in its indexes, starts with the agent's name: a role can be limited to its agent by
-`dynamodb:LeadingKeys`. The owner comes second, so another caller's task does not exist for him.
+Every partition key starts with the agent's name, so that an IAM policy can limit a role to its own agent with
+`dynamodb:LeadingKeys`. The owner comes second, so that no caller can name the task of another one.
 """
 
 TASK_SORT_KEY = "head"
+MESSAGE_SORT_KEY = "message"
 TURN_PREFIX = "turn#"
 EVENT_PREFIX = "event#"
-MESSAGE_SORT_KEY = "message"
 PUSH_PREFIX = "push#"
 
 
@@ -31,28 +31,28 @@ def push_sort_key(config_id: str) -> str:
     return f"{PUSH_PREFIX}{config_id}"
 
 
-def parse_event_version(sk: str) -> int:
-    """What `event` made a key of."""
-    return int(sk.removeprefix(EVENT_PREFIX))
+def parse_event_version(sort_key: str) -> int:
+    """The inverse of `event_sort_key`."""
+    return int(sort_key.removeprefix(EVENT_PREFIX))
 
 
 def owner_partition(agent: str, owner: str) -> str:
-    """Partition of the index by owner."""
+    """Partition key of the index `by_owner`."""
     return f"{agent}#{owner}"
 
 
 def context_partition(agent: str, owner: str, context_id: str) -> str:
-    """Partition of the index by context."""
+    """Partition key of the index `by_context`."""
     return f"{agent}#{owner}#{context_id}"
 
 
 def open_tasks_partition(agent: str) -> str:
-    """Partition of the index of open tasks."""
+    """Partition key of the index `open`, which has the tasks that are neither ended nor waiting for input."""
     return f"{agent}#open"
 
 
-def parse_task_partition(pk: str) -> tuple[str, str]:
-    """What `task` made a key of."""
-    _, rest = pk.split("#", 1)
+def parse_task_partition(partition_key: str) -> tuple[str, str]:
+    """The owner and the task's id: the inverse of `task_partition`."""
+    _, rest = partition_key.split("#", 1)
     owner, task_id = rest.rsplit("#", 1)
     return owner, task_id

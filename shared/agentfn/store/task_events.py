@@ -1,4 +1,4 @@
-"""What a stream shows of a task."""
+"""Builds the events that a stream shows of a task."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,14 +8,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 
 def now_timestamp() -> Timestamp:
-    """The present moment, in whole milliseconds as A2A asks for."""
-    moment = Timestamp()
-    moment.FromMilliseconds(int(datetime.now(UTC).timestamp() * 1000))
-    return moment
+    """The current time in whole milliseconds, as A2A asks for."""
+    timestamp = Timestamp()
+    timestamp.FromMilliseconds(int(datetime.now(UTC).timestamp() * 1000))
+    return timestamp
 
 
 def event_payload(event: StreamResponse) -> Any:
-    """The event itself."""
+    """The task, message, status update or artifact update that the event carries."""
     return getattr(event, str(event.WhichOneof("payload")))
 
 
@@ -24,10 +24,10 @@ def snapshot_event(task: Task) -> StreamResponse:
 
 
 def status_event(task: Task) -> StreamResponse:
-    event = TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=task.status)
-    return StreamResponse(status_update=event)
+    update = TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=task.status)
+    return StreamResponse(status_update=update)
 
 
 def artifact_event(task: Task, artifact: Artifact) -> StreamResponse:
-    event = TaskArtifactUpdateEvent(task_id=task.id, context_id=task.context_id, artifact=artifact, last_chunk=True)
-    return StreamResponse(artifact_update=event)
+    update = TaskArtifactUpdateEvent(task_id=task.id, context_id=task.context_id, artifact=artifact, last_chunk=True)
+    return StreamResponse(artifact_update=update)

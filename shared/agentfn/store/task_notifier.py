@@ -1,4 +1,4 @@
-"""Tells whoever waits in this process that a task was written to: it looks at once instead of when it is time again."""
+"""Notifies the requests of this process that wait for a task when the process has written to that task."""
 
 import asyncio
 
@@ -12,16 +12,16 @@ class TaskNotifier:
             event.set()
 
     async def wait(self, task_id: str, seconds: float) -> None:
-        """Returns when it rings for that name, or after so many seconds."""
+        """Returns when the task is notified of, or after `seconds`."""
         event = asyncio.Event()
-        waiting = self._waiters.setdefault(task_id, set())
-        waiting.add(event)
+        waiters = self._waiters.setdefault(task_id, set())
+        waiters.add(event)
         try:
             async with asyncio.timeout(seconds):
                 await event.wait()
         except TimeoutError:
             pass
         finally:
-            waiting.discard(event)
-            if not waiting:
+            waiters.discard(event)
+            if not waiters:
                 self._waiters.pop(task_id, None)

@@ -10,7 +10,8 @@ from a2a.server.cluster.version import TaskVersion
 from a2a.types import Artifact, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent
 
 from agentfn.runs.task_updates import with_status
-from agentfn.store import SdkEventStream, TaskRecord
+from agentfn.store import TaskRecord
+from agentfn.store.sdk import SdkEventStream
 from agentfn.store.task_events import artifact_event, status_event
 
 MISSING = TaskVersion.MISSING

@@ -11,7 +11,7 @@ from a2a.server.context import ServerCallContext
 from a2a.types import Task, TaskStatus
 
 from agentfn.auth.identity import Principal
-from agentfn.store import SdkTaskStore
+from agentfn.store.sdk import SdkTaskStore
 from agentfn.store.task_events import status_event
 
 MISSING = TaskVersion.MISSING
@@ -126,7 +126,7 @@ def test_a_cancel_wins_over_a_run_that_holds_the_task(shop: Shop) -> None:
     held = world.run(world.tasks.acquire_lease(world.created(), 1e10))
     shop.save(task_in("CANCELED"))
     head = world.read()
-    assert (head.is_terminal, head.held) == (True, False)
+    assert (head.is_terminal, head.leased) == (True, False)
     with pytest.raises(Exception, match="changed by somebody else"):
         world.run(world.tasks.renew_lease(held, 2e10))
 

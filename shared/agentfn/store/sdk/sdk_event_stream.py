@@ -1,4 +1,4 @@
-"""The log of a task's events behind a2a-sdk's own interface: any invocation can tell what another one did."""
+"""Adapts the stored events of a task to a2a-sdk's `TaskEventStream`: a subscriber sees what any invocation saved."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -13,7 +13,7 @@ POLL_INTERVAL_SECONDS = 0.5
 
 
 class SdkEventStream(TaskEventStream):
-    """The events of one owner's tasks: the sdk names a task by its id alone, which is not enough of a key."""
+    """The events of one owner's tasks: the sdk passes a task's id alone, and the store also needs the owner."""
 
     def __init__(self, task_store: TaskStore, owner: str, poll_interval_seconds: float = POLL_INTERVAL_SECONDS) -> None:
         self._task_store = task_store
@@ -21,19 +21,19 @@ class SdkEventStream(TaskEventStream):
         self._poll_interval_seconds = poll_interval_seconds
 
     async def publish(self, task_id: str, event: VersionedEvent) -> None:
-        """Nothing: an event is written in the transaction that makes it, by `DynamoTaskStore.save`."""
+        """Does nothing: `SdkTaskStore.save` writes an event in the transaction of its change."""
 
     async def subscribe(self, task_id: str, *, after: TaskVersion) -> AsyncGenerator[VersionedEvent, None]:
-        """Events in order, without end: whoever subscribed stops when it has seen enough, such as a terminal state."""
-        seen = 0
+        """Yields events in order, without end. The subscriber stops when it has seen a terminal state, for example."""
+        last_version = 0
         while True:
-            found = await self._task_store.read_events(self._owner, task_id, after=seen)
-            for seen, events in found:
-                version = TaskVersion(seen)
+            saves = await self._task_store.read_events(self._owner, task_id, after=last_version)
+            for last_version, events in saves:
+                version = TaskVersion(last_version)
                 for event in events if version.is_after(after) else ():
                     yield VersionedEvent(event_payload(event), version)
-            if not found:
+            if not saves:
                 await asyncio.sleep(self._poll_interval_seconds)
 
     async def destroy(self, task_id: str) -> None:
-        """Nothing: the log expires with its task."""
+        """Does nothing: events expire with their task."""
