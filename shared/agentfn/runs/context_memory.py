@@ -1,4 +1,4 @@
-"""What a task is told of earlier ones: those of its conversation, and those that its message refers to."""
+"""The memory of a context: the turns and files of earlier tasks that a new task starts with."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -18,10 +18,8 @@ from agentfn.store import TaskRecord, TaskStore
 from agentfn.tools import FileRecord, Origin
 from agentfn.tools.workspaces.file_records import unique_file_name
 
-MAX_CONTEXT_TASKS_COUNT = 20  # of a conversation: its newest
-MAX_CONTEXT_TURNS_COUNT = (
-    40  # of a conversation; a new task and what it is told of are one transaction, of 100 actions at most
-)
+MAX_CONTEXT_TASKS_COUNT = 20  # the newest tasks of the context
+MAX_CONTEXT_TURNS_COUNT = 40  # they are written with the new task in one transaction of at most 100 actions
 MAX_REFERENCE_TURNS_COUNT = 4  # of each task that a message refers to
 REFERENCE_TITLE = "(Of another task, {id}, which the next message refers to:)"
 EARLIER_FILES_TITLE = "Files from before this:"
@@ -29,9 +27,9 @@ EARLIER_FILES_TITLE = "Files from before this:"
 
 @dataclass(frozen=True)
 class ContextMemory:
-    """`turns` go before the user's own. `files` are those that they name: the same objects, under names of this task.
+    """The turns to put before the user's own, and the files that they name: the same objects, with names of this task.
 
-    What the agent made is there for the model: it is not handed over once more, and not a file that the user attached.
+    Files that the agent produced are hidden: the model can open them, and the caller does not get them again.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -40,36 +38,39 @@ class ContextMemory:
 
 @dataclass(frozen=True)
 class RelatedTasks:
-    """Earlier tasks of one owner: those `around` a new one, newest first, and those `referred` to."""
+    """Earlier tasks of one owner: those of the same context, newest first, and those that the message refers to."""
 
     same_context: tuple[TaskRecord, ...] = ()
     referenced: tuple[TaskRecord, ...] = ()
 
     def to_memory(self, existing_files: Iterable[FileRecord], settings: Settings) -> ContextMemory:
-        """Within AGENTFN_MEMORY_CHARS; tasks that are referred to, within AGENTFN_MAX_OUTPUT_CHARS together.
+        """At most AGENTFN_MEMORY_CHARS of the context, and AGENTFN_MAX_OUTPUT_CHARS of all referenced tasks together.
 
-        `own` are the files that the task has already: their names are taken.
+        `existing_files` are those that the task already has: their names are taken.
         """
         files = _carry_files([*self.referenced, *self.same_context], existing_files, settings.message.max_files)
-        said = self._conversation(files, settings.run.memory_chars)
-        for head in self.referenced:
-            said += _reference_utterances(head, files, settings.tools.max_output_chars // len(self.referenced))
-        if not said:
+        utterances = self._conversation(files, settings.run.memory_chars)
+        for record in self.referenced:
+            max_chars = settings.tools.max_output_chars // len(self.referenced)
+            utterances += _reference_utterances(record, files, max_chars)
+        if not utterances:
             return ContextMemory()
-        named = {file.name for words in said for _, file in words.files}
-        said[0] = said[0].with_files(EARLIER_FILES_TITLE, [file for file in files.values() if file.name not in named])
-        return ContextMemory(tuple(words.turn for words in said), tuple(files.values()))
+        named = {file.name for utterance in utterances for _, file in utterance.files}
+        unnamed = [file for file in files.values() if file.name not in named]
+        utterances[0] = utterances[0].with_files(EARLIER_FILES_TITLE, unnamed)
+        return ContextMemory(tuple(utterance.turn for utterance in utterances), tuple(files.values()))
 
     def _conversation(self, files: dict[str, FileRecord], max_chars: int) -> list[Utterance]:
-        """What was said, oldest first. Before a task of which not all is told, nothing is."""
-        said: list[Utterance] = []
-        for head in self.same_context:
-            whole = conversation_of(head, files)
-            part = fit_to_budget(whole, max_chars - total_chars(said), MAX_CONTEXT_TURNS_COUNT - len(said))
-            said = [*part, *said]
+        """The context's conversation, oldest first. Tasks before the first truncated one are left out."""
+        utterances: list[Utterance] = []
+        for record in self.same_context:
+            whole = conversation_of(record, files)
+            remaining_chars = max_chars - total_chars(utterances)
+            part = fit_to_budget(whole, remaining_chars, MAX_CONTEXT_TURNS_COUNT - len(utterances))
+            utterances = [*part, *utterances]
             if part != whole:
                 break
-        return said
+        return utterances
 
 
 async def find_related_tasks(
@@ -92,24 +93,24 @@ async def find_related_tasks(
 def _carry_files(
     task_records: Iterable[TaskRecord], existing_files: Iterable[FileRecord], max_count: int
 ) -> dict[str, FileRecord]:
-    """The files of these tasks, by their place, as another task may have them: first those that users attached.
+    """The files of these tasks as files of a new one, by location: at most `max_count`, attached files first.
 
-    The newest task comes first, and gets the names that it had, also for what it had from those before it.
+    The newest task comes first and keeps its names, also for files that it has from earlier tasks.
     """
-    names = {record.name: record for record in existing_files}
-    found = [record for head in task_records for record in head.files if "/hidden/" not in record.key]
+    names = {file.name: file for file in existing_files}
+    found = [file for record in task_records for file in record.files if "/hidden/" not in file.key]
     carried: dict[str, FileRecord] = {}
-    for record in sorted(found, key=lambda file: file.origin != "attached"):
-        place = location_of(record)
-        if place not in carried and len(carried) < max_count:
-            name = unique_file_name(names, record.name, "attached")
-            origin: Origin = "attached" if record.origin == "attached" else "hidden"
-            names[name] = carried[place] = dataclasses.replace(record, name=name, origin=origin)
+    for file in sorted(found, key=lambda each: each.origin != "attached"):
+        location = location_of(file)
+        if location not in carried and len(carried) < max_count:
+            name = unique_file_name(names, file.name, "attached")
+            origin: Origin = "attached" if file.origin == "attached" else "hidden"
+            names[name] = carried[location] = dataclasses.replace(file, name=name, origin=origin)
     return carried
 
 
 def _reference_utterances(record: TaskRecord, files: dict[str, FileRecord], max_chars: int) -> list[Utterance]:
-    """What was said in a task that the message refers to. The last of it is told in any case."""
+    """The end of a referenced task's conversation, under a title. The last utterance is there in any case."""
     start, *rest = fit_to_budget(
         conversation_of(record, files), max(max_chars, 2 * MIN_UTTERANCE_CHARS), MAX_REFERENCE_TURNS_COUNT
     )
