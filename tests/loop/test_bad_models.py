@@ -11,7 +11,7 @@ import pytest
 from agentfn import Deadline, tool
 from agentfn.errors import ModelRequestRejected, ModelUnavailable
 from agentfn.loop import AgentLoop, LoopEvent, LoopLimits, ModelTurn, Notice, TextDelta
-from agentfn.loop.model_retry import RetryPolicy
+from agentfn.loop.loop_limits import RetryPolicy
 from agentfn.models import Model, ModelRequest, ModelResponse, ToolCall, Turn, Usage
 from agentfn.models.openai_format import chat_messages
 from agentfn.models.providers.litellm_internals import load_litellm

@@ -9,7 +9,7 @@ import pytest
 from agentfn import Deadline, tool
 from agentfn.errors import ModelUnavailable
 from agentfn.loop import AgentLoop, LoopEnvironment, LoopLimits, StepStarted
-from agentfn.loop.model_retry import RetryPolicy
+from agentfn.loop.loop_limits import RetryPolicy
 from agentfn.models import ModelResponse, ToolCall, Turn, Usage
 from agentfn.testing import ScriptedModel, calls, pause
 from agentfn.tools import ToolRegistry

@@ -160,9 +160,9 @@ def _to_mcp_result(outcome: McpToolOutput | ToolCallError) -> "CallToolResult":
         ResourceLink(name=file.name, uri=url, mime_type=file.media_type, size=None if file.url else file.size)
         for file, url in outcome.files
     ]
-    text = [TextContent(text=outcome.text)] if outcome.text else []
+    content = [TextContent(text=outcome.text)] if outcome.text else []
     structured = _structured_content(outcome.text) if outcome.complete else None
-    return CallToolResult(content=[*text, *links], structured_content=structured)
+    return CallToolResult(content=[*content, *links], structured_content=structured)
 
 
 def _structured_content(text: str) -> dict[str, Any] | None:

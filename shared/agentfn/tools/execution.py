@@ -148,8 +148,8 @@ def _resolve_paths(value: Any, context: Context) -> Any:
 
 def _raise_if_suspended(running: "asyncio.Future[Output]") -> None:
     error = running.exception() if running.done() and not running.cancelled() else None
-    if paused := find_suspension(error):
-        raise paused
+    if suspension := find_suspension(error):
+        raise suspension
 
 
 def _to_outcome(tool: Tool, running: "asyncio.Future[Output]") -> Output | ToolCallError:

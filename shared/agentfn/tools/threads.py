@@ -51,8 +51,8 @@ def contain_exit(error: BaseException) -> BaseException:
 
     A TaskSuspended is returned as it is, taken out of exception groups.
     """
-    if paused := find_suspension(error):
-        return paused
+    if suspension := find_suspension(error):
+        return suspension
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     wrapped = RuntimeError(f"it raised {type(error).__name__}")
