@@ -1,7 +1,7 @@
-"""Numbers as they were sent.
+"""Encodes JSON numbers so that protobuf's Struct keeps them.
 
-Data parts and metadata travel, and are kept, in protobuf's Struct, which knows doubles only: there, 3.0 is 3, and whole
-numbers above 2**53 lose digits. A number that would not come out as it went in is carried as a string.
+Data parts and metadata are sent and stored in Struct, which has only doubles: 3.0 becomes 3, and integers above 2**53
+lose digits. A number that a double would change is encoded as a string.
 """
 
 import json
@@ -11,8 +11,8 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message
 
 FREE_JSON_FIELDS = frozenset({"data", "metadata"})  # members whose value is the sender's own JSON
-ENCODED_PREFIX = "\uf8ffjson:"  # begins a carried string; JSON text follows
-MAX_EXACT_INTEGER = 2**53  # of the whole numbers that a double tells from their neighbours
+ENCODED_PREFIX = "\uf8ffjson:"  # prefix of an encoded string; the number's JSON follows
+MAX_EXACT_INTEGER = 2**53  # doubles represent every integer up to this one
 
 
 def encode_numbers(value: Any, free_json: bool = False) -> Any:
@@ -28,9 +28,7 @@ def encode_numbers(value: Any, free_json: bool = False) -> Any:
 
 
 def decode_numbers(value: Any, free_json: bool = False) -> Any:
-    """What protobuf gave as JSON, with the numbers as they went in; those that we put there ourselves are whole where
-    they have no fraction.
-    """
+    """JSON from protobuf with its numbers decoded. Doubles without a fraction, which agentfn wrote, become integers."""
     match value:
         case dict():
             return {name: decode_numbers(item, free_json or name in FREE_JSON_FIELDS) for name, item in value.items()}
@@ -44,12 +42,12 @@ def decode_numbers(value: Any, free_json: bool = False) -> Any:
 
 
 def decode_message[Proto: Message](message: Proto) -> Proto:
-    """A copy with doubles in the place of carried numbers: as those expect it who know nothing of them."""
+    """A copy with doubles in place of encoded numbers, for code that does not know the encoding."""
     return ParseDict(decode_numbers(MessageToDict(message)), type(message)())
 
 
 def _needs_encoding(value: Any) -> bool:
-    """Whether it would come out as something else. A string that looks carried would come out as what it carries."""
+    """Whether protobuf would change the value. A string with the prefix would be decoded as a number."""
     match value:
         case str():
             return value.startswith(ENCODED_PREFIX)
@@ -65,5 +63,5 @@ def _needs_encoding(value: Any) -> bool:
 def _decode_string(text: str) -> Any:
     try:
         return json.loads(text.removeprefix(ENCODED_PREFIX))
-    except ValueError:  # somebody's own string, that never came through `carried`
+    except ValueError:  # a caller's own string, which `encode_numbers` never saw
         return text

@@ -1,4 +1,4 @@
-"""The one logger, and how a line about a task looks."""
+"""The logger of agentfn, and a filter for the sdk's log lines."""
 
 import logging
 
@@ -6,7 +6,7 @@ from aws_lambda_powertools import Logger
 
 logger = Logger(service="agentfn", utc=True, log_uncaught_exceptions=False)
 
-# These say of a request that they refuse what was in it, which is for its sender alone.
+# They log the contents of rejected requests, which only the sender may see.
 REQUEST_ERROR_LOGGERS = (
     "a2a.utils.error_handlers",
     "a2a.server.routes.jsonrpc_dispatcher",
@@ -15,7 +15,7 @@ REQUEST_ERROR_LOGGERS = (
 
 
 def _is_server_error(record: logging.LogRecord) -> bool:
-    """Whether it is about a fault of ours, and not about one of the request's."""
+    """Whether the record is about an error of the server, and not of the request."""
     return bool(record.exc_info) and not record.msg.startswith("Failed to ")
 
 

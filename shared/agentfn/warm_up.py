@@ -1,6 +1,6 @@
-"""What is done before the first event, where Lambda gives the time for it: SnapStart and provisioned concurrency.
+"""Warm-up before the first event, for SnapStart and provisioned concurrency.
 
-Elsewhere a function starts with as little as it can, and imports its model's client at the first question.
+Without them a function imports as little as possible at its start, and the model's client at the first model call.
 """
 
 import os
@@ -34,16 +34,16 @@ def prepare_environment(engine: SupportsWarmUp, environment: Mapping[str, str] =
 
 
 def warm_up(engine: SupportsWarmUp) -> None:
-    """Imports and parses what the first task would. Nothing is asked of anyone, and no connection is opened."""
+    """Imports what the first task needs, and creates the AWS clients. Sends no request and opens no connection."""
     for service in AWS_SERVICES:
         aws_client(service)
     engine.warm_up()
 
 
 def reset_after_restore(engine: SupportsWarmUp) -> None:
-    """Many environments begin with this one memory: chance begins anew in each, and so do clients.
+    """Reseeds `random` and drops the clients, because many environments start from one snapshot.
 
-    Secrets and tokens were not read yet. Identifiers come from the operating system, which Lambda takes care of.
+    Secrets and tokens are read later than that. UUIDs come from the operating system, which Lambda reseeds.
     """
     random.seed()
     aws_client.cache_clear()

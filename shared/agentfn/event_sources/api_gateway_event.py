@@ -1,4 +1,4 @@
-"""API Gateway's events, made alike: payload versions, stages and base paths differ, the agent's paths do not."""
+"""Normalizes API Gateway's events: removes the differences of payload versions, stages and base paths."""
 
 import base64
 import binascii
@@ -7,7 +7,7 @@ import re
 from agentfn.event_sources.event_source import Event
 
 HOST_PATTERN = re.compile(r"[\w.-]+(:\d{1,5})?", re.ASCII)
-INVALID_JSON = "not base64 and not text"  # a body that fails as what it is: a parse error, whatever the route
+INVALID_JSON = "not base64 and not text"  # replaces a body that cannot be decoded: every route reports a parse error
 
 
 def is_api_gateway_event(event: Event) -> bool:
@@ -15,7 +15,7 @@ def is_api_gateway_event(event: Event) -> bool:
 
 
 def normalize_event(event: Event, base_path: str) -> Event:
-    """The event with the agent's own path, without stage and base path and trailing slash, and a body that is text.
+    """The event with a path without stage, base path and trailing slash, and with a text body.
 
     A REST API leaves the stage out of the path, an HTTP API puts it in; a base path mapping stays in both.
     """
@@ -28,12 +28,12 @@ def normalize_event(event: Event, base_path: str) -> Event:
 
 
 def base_url(event: Event, public_url: str | None, base_path: str) -> str:
-    """The agent's URL as its callers know it: as configured, else from the domain and stage that were called."""
+    """The agent's public URL: `public_url` if configured, else from the event's domain and stage."""
     if public_url:
         return public_url
     context = event["requestContext"]
     domain = context.get("domainName") or _lowercase_headers(event).get("host", "localhost")
-    own = ".execute-api." in domain  # the API's own domain, whose URLs have the stage in them
+    own = ".execute-api." in domain  # URLs on API Gateway's domain contain the stage
     stage = context.get("stage", "")
     prefix = f"/{stage}" if own and stage and stage != "$default" else ""
     return f"https://{domain}{prefix}{base_path}"
@@ -68,7 +68,7 @@ def _decode_body(event: Event) -> Event:
 
 
 def _drop_invalid_headers(event: Event) -> Event:
-    """Without what a URL cannot be made of: Mangum and Starlette break at it. The port says nothing to us anyway."""
+    """The headers without those that make no valid URL, which break Mangum and Starlette. The port is not used."""
     headers = {name: value for name, value in (event.get("headers") or {}).items() if _is_valid_header(name, value)}
     several = {
         name: values

@@ -1,5 +1,5 @@
-"""A runtime client of agentfn's own, in the place of Lambda's: it sends an answer while it is made.
+"""A Lambda runtime client that streams responses.
 
-Lambda's client for Python gives an answer when it is whole. `stream-wrapper` beside this file starts this one instead.
-What is no request, or a handler that cannot stream, is answered as Lambda's own client does.
+Lambda's own client for Python sends only complete responses. `stream-wrapper` beside this file starts this one instead.
+Events that are not HTTP requests, and handlers that cannot stream, get a complete response as from Lambda's client.
 """

@@ -17,7 +17,7 @@ from agentfn.telemetry import logger
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # threads of tools would hold an orderly end up
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # threads of tools would block a normal exit
     _log_to_stdout()
     root = os.environ.get("LAMBDA_TASK_ROOT", ".")
     if root not in sys.path:
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def _log_to_stdout() -> None:
-    """Line by line, as Lambda reads it. What others log comes as JSON too; agentfn's own lines come once."""
+    """Logs JSON lines to stdout, line-buffered. agentfn's own logger already does, so its lines are filtered here."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     handler = logging.StreamHandler(sys.stdout)

@@ -1,4 +1,4 @@
-"""What goes wrong in the handler, in the words in which Lambda wants to be told of it."""
+"""Errors of the handler, in the format of Lambda's Runtime API."""
 
 import json
 import traceback
@@ -11,7 +11,7 @@ MAX_XRAY_CAUSE_CHARS = 64 * 1024  # characters of a header
 
 
 class Fault(Exception):  # noqa: N818 - Lambda's word for it
-    """`kind` is an error's type: its class, or one of Lambda's own that begin with `Runtime.` or `Function.`"""
+    """An error to report. `kind` is its class name, or a type of Lambda's that begins with `Runtime.` or `Function.`"""
 
     def __init__(self, kind: str, message: str, frames: list[traceback.FrameSummary] | None = None) -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class Fault(Exception):  # noqa: N818 - Lambda's word for it
 
     @classmethod
     def from_exception(cls, error: BaseException, kind: str = "", message: str = "") -> "Fault":
-        """As Lambda's own client tells it: the stack from the handler on."""
+        """The fault for an exception, with the stack frames from the handler on, as Lambda's client reports it."""
         frames = traceback.extract_tb(error.__traceback__)
         while frames and frames[0].filename.startswith(RUNTIME_FOLDER):
             frames.pop(0)
@@ -36,7 +36,7 @@ class Fault(Exception):  # noqa: N818 - Lambda's word for it
         return json.dumps(body).encode()
 
     def xray_cause(self) -> str:
-        """For X-Ray, in one line; empty where it would be too long for a header."""
+        """The error as one line of JSON for X-Ray; empty if it is too long for a header."""
         stack = [{"label": frame.name, "path": frame.filename, "line": frame.lineno} for frame in self.frames]
         cause = {
             "working_directory": str(Path.cwd()),
@@ -49,7 +49,7 @@ class Fault(Exception):  # noqa: N818 - Lambda's word for it
 
 @contextmanager
 def map_to_fault(kind: str = "", prefix: str = "") -> Iterator[None]:
-    """Inside, whatever is raised becomes a Fault; one that is already stays as it is."""
+    """Converts exceptions inside the block to Faults; a Fault passes unchanged."""
     try:
         yield
     except Fault:

@@ -1,4 +1,4 @@
-"""The handler that a function's configuration names, such as app.handler."""
+"""Imports the handler that the function's configuration names, such as app.handler."""
 
 import importlib
 import sys
@@ -8,7 +8,7 @@ from agentfn.runtime.fault import Fault, map_to_fault
 
 
 def load_handler(handler: str) -> Any:
-    """Raises Fault, in Lambda's own words where it has some: what the module raises while it is imported, too."""
+    """Raises Fault with Lambda's error types, also for exceptions during the import."""
     module, _, name = handler.rpartition(".")
     if not module:
         raise Fault("Runtime.MalformedHandlerName", f"Bad handler '{handler}': it names no module, as app.handler does")

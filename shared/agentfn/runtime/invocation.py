@@ -1,4 +1,4 @@
-"""One event, and what a handler is told of its invocation."""
+"""One invocation: its event, and the handler's context object."""
 
 import json
 import os
@@ -15,7 +15,7 @@ CLIENT_FIELDS = ("installation_id", "app_title", "app_version_name", "app_versio
 
 @dataclass(frozen=True)
 class Invocation:
-    """As the Runtime API hands it out; names of headers are in lower case."""
+    """An event of the Runtime API. Header names are in lower case."""
 
     body: bytes
     headers: Mapping[str, str]
@@ -25,12 +25,12 @@ class Invocation:
         return self.headers["lambda-runtime-aws-request-id"]
 
     def event(self) -> Any:
-        """Raises Fault for one that is no JSON."""
+        """The parsed event. Raises Fault if it is not JSON."""
         with map_to_fault("Runtime.UnmarshalError", "Unable to unmarshal input: "):
             return json.loads(self.body)
 
     def context(self) -> "InvocationContext":
-        """Raises Fault for headers that cannot be read."""
+        """The context object. Raises Fault for headers that cannot be parsed."""
         client, identity = (self._json_header(name) for name in ("client-context", "cognito-identity"))
         return InvocationContext(
             aws_request_id=self.id,
@@ -58,7 +58,7 @@ def _environment_field(name: str) -> Any:
 
 @dataclass(frozen=True)
 class InvocationContext:
-    """With the attributes that Lambda's own has; `deadline` is in milliseconds since 1970.
+    """The context object, with the attributes of Lambda's own. `deadline` is in milliseconds since 1970.
 
     Source: https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
     """

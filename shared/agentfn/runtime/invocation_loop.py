@@ -1,4 +1,4 @@
-"""Event after event, for as long as the process lives."""
+"""The loop that handles one event after the other."""
 
 import json
 import os
@@ -15,7 +15,7 @@ TRACE_ID_VARIABLE = "_X_AMZN_TRACE_ID"
 
 
 class InvocationLoop:
-    """`handler` is a function, or one that has `stream`, as those made by `serve` do."""
+    """`handler` is a function. If it has a method `stream`, as those of `serve` do, HTTP responses are streamed."""
 
     def __init__(self, api: RuntimeApi, handler: Any) -> None:
         self._api = api
@@ -26,7 +26,7 @@ class InvocationLoop:
             self.handle(self._api.next_invocation())
 
     def handle(self, invocation: Invocation) -> None:
-        """Whatever the handler does, the event gets an answer or an error, and the process goes on."""
+        """Sends a response or an error for the event, whatever the handler does."""
         _set_trace_id(invocation)
         logger.append_keys(function_request_id=invocation.id)
         try:
@@ -48,7 +48,7 @@ class InvocationLoop:
             self._api.send_response(invocation, _encode_response(answer))
 
     def _invoke_streaming(self, invocation: Invocation, event: Any, context: Any) -> None:
-        """Raises Fault for what broke before anything was sent."""
+        """Raises Fault for an error before the response started. A later error ends the stream."""
         answer = self._api.streaming_response(invocation)
         try:
             with map_to_fault():
@@ -74,14 +74,14 @@ def _encode_response(answer: Any) -> bytes:
 
 
 def _encode_decimal(value: Any) -> Any:
-    """Decimals, which boto3 gives for DynamoDB's numbers, are numbers."""
+    """Encodes Decimals, which boto3 returns for DynamoDB's numbers, as JSON numbers."""
     if not isinstance(value, Decimal):
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
     return int(value) if value == value.to_integral_value() else float(value)
 
 
 def _set_trace_id(invocation: Invocation) -> None:
-    """Where X-Ray's clients look for it."""
+    """Sets the environment variable that X-Ray's clients read."""
     if told := invocation.headers.get("lambda-runtime-trace-id"):
         os.environ[TRACE_ID_VARIABLE] = told
     else:

@@ -1,4 +1,4 @@
-"""Lambda's Runtime API: where the next event comes from, and where answers and errors go.
+"""A client of Lambda's Runtime API, which hands out events and takes responses and errors.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """
@@ -12,30 +12,30 @@ from agentfn.runtime.streaming_response import StreamingResponse
 from agentfn.telemetry import logger
 
 API_PATH = "/2018-06-01/runtime"
-MAX_RESPONSE_BYTES = 6_291_556  # bytes of an answer that is not streamed, which is what Lambda says when it refuses one
+MAX_RESPONSE_BYTES = 6_291_556  # Lambda's limit of a response that is not streamed
 RESPONSE_TOO_LARGE_TEXT = (
     "the response has {size:,} bytes, and Lambda's limit is {limit:,}; return less, or a link to a file"
 )
 
 
 class RuntimeApiError(Exception):
-    """Of the Runtime API. The process ends with it, and Lambda starts another."""
+    """An unexpected response of the Runtime API. It ends the process, and Lambda starts another."""
 
 
 class RuntimeApi:
-    """`address` is host and port. One connection, which stays open from one event to the next."""
+    """`address` is host:port. Uses one connection, which stays open between events."""
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._connection = HTTPConnection(address)
 
     def next_invocation(self) -> Invocation:
-        """Waits for the next event: Lambda may freeze the process meanwhile."""
+        """Waits for the next event. Lambda may freeze the process meanwhile."""
         response, body = self._request("GET", "/invocation/next", expected=200)
         return Invocation(body, {name.lower(): value for name, value in response.getheaders()})
 
     def send_response(self, invocation: Invocation, body: bytes, content_type: str = "application/json") -> None:
-        """The whole answer. Raises Fault for one that is too large, having sent nothing."""
+        """Sends a complete response. Raises Fault for one that is too large, without sending anything."""
         if len(body) > MAX_RESPONSE_BYTES:
             raise Fault(
                 "Function.ResponseSizeTooLarge",
@@ -45,7 +45,7 @@ class RuntimeApi:
         self._request("POST", path, body, headers | _invocation_id_header(invocation))
 
     def streaming_response(self, invocation: Invocation) -> StreamingResponse:
-        """An answer that is yet to begin, over a connection of its own: one that breaks takes nothing with it."""
+        """A response that is not started yet, on a separate connection: if that breaks, this one still works."""
         path = f"{API_PATH}/invocation/{invocation.id}/response"
         return StreamingResponse(self._address, path, _invocation_id_header(invocation))
 
@@ -60,9 +60,9 @@ class RuntimeApi:
         self._post_error("/restore/error", fault, {"Lambda-Runtime-Function-Error-Type": kind})
 
     def wait_for_restore(self) -> None:
-        """The snapshot is taken in here. Returns in each environment that is made from it."""
+        """Lambda takes the snapshot during this call. It returns in each environment that is restored from it."""
         self._request("GET", "/restore/next", expected=200)
-        self._connection.close()  # its other end may be another by now
+        self._connection.close()  # the restored environment may have another Runtime API
 
     def _post_error(self, path: str, fault: Fault, headers: Mapping[str, str], request_id: str = "") -> None:
         kind = {"Lambda-Runtime-Function-Error-Type": fault.kind, "Content-Type": "application/json"}
@@ -90,7 +90,7 @@ class RuntimeApi:
 
 
 def _invocation_id_header(invocation: Invocation) -> dict[str, str]:
-    """Tells Lambda which of its tries this answers, where it said so."""
+    """The header that names the invocation attempt, if Lambda sent one."""
     name = "Lambda-Runtime-Invocation-Id"
     told = invocation.headers.get(name.lower())
     return {name: told} if told else {}

@@ -1,7 +1,7 @@
-"""SnapStart: what is done before the process is kept as a snapshot, and in each one that is made from it.
+"""Runs SnapStart's hooks before the snapshot and after each restore.
 
-In the order, and with the exit codes, of Lambda's own client. The hooks are those of snapshot_restore_py, which is part
-of Lambda's runtime.
+The order and the exit codes are those of Lambda's own client. The hooks are registered with snapshot_restore_py, which
+is part of Lambda's runtime.
 """
 
 import sys
@@ -15,7 +15,7 @@ SNAPSHOT_FAILED_EXIT_CODE, RESTORE_FAILED_EXIT_CODE = 64, 65
 
 
 def run_snapshot_hooks(api: RuntimeApi) -> None:
-    """Returns in an environment that was restored. Exits where a hook fails."""
+    """Returns in a restored environment. Exits if a hook fails."""
     try:
         with map_to_fault():
             _run_before_snapshot()
@@ -35,7 +35,7 @@ def run_snapshot_hooks(api: RuntimeApi) -> None:
 
 def _run_before_snapshot() -> None:
     hooks = _registered_hooks("get_before_snapshot")
-    while hooks:  # the last one that was registered comes first
+    while hooks:  # last registered, first called
         hook, arguments, named = hooks.pop()
         hook(*arguments, **named)
 

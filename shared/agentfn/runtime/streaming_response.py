@@ -1,4 +1,4 @@
-"""An answer to the Runtime API that is sent while it is made.
+"""A response that is streamed to the Runtime API.
 
 Source: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-custom.html#runtimes-custom-response-streaming and
 https://docs.aws.amazon.com/apigateway/latest/developerguide/response-transfer-mode-lambda.html
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PRELUDE_DELIMITER = b"\0" * 8
 SEND_TIMEOUT_SECONDS = (
-    30.0  # seconds that one part may take to be accepted; the event loop, and leases with it, stands still
+    30.0  # for one chunk; the event loop, and with it the renewal of leases, is blocked meanwhile
 )
 ERROR_TRAILERS = ("Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body")
 STREAMING_HEADERS = {
@@ -30,7 +30,7 @@ STREAMING_HEADERS = {
 
 
 class StreamingResponse:
-    """Begins with the message that has the status. `begun` says that this was sent: an error comes too late then."""
+    """Starts with the message that has the status. Once `started`, an error can only end the stream."""
 
     def __init__(self, address: str, path: str, headers: Mapping[str, str]) -> None:
         self._connection = HTTPConnection(address, timeout=SEND_TIMEOUT_SECONDS)
@@ -40,20 +40,20 @@ class StreamingResponse:
         self.started = False
 
     def send(self, message: "Message") -> None:
-        """One of ASGI's messages. Raises OSError when nobody listens any more."""
+        """Sends one ASGI message. Raises OSError after the client disconnected."""
         if self._disconnected:
             raise ConnectionAbortedError("the client is gone")
         try:
             if message["type"] == "http.response.start":
                 self._start(encode_prelude(message))
-            elif body := message.get("body", b""):  # an empty part would be the last one
+            elif body := message.get("body", b""):  # an empty chunk would end the response
                 self._send_chunk(body)
         except OSError:
             self._disconnected = True
             raise
 
     def end(self, fault: Fault | None = None) -> None:
-        """Ends it well, or with the error that broke it off."""
+        """Ends the response, with the error that interrupted it if there is one."""
         try:
             if not self._disconnected:
                 self._send_end(_error_trailers(fault) if fault else b"")
@@ -82,9 +82,9 @@ class StreamingResponse:
 
 
 def encode_prelude(message: "Message") -> bytes:
-    """Status and headers as API Gateway and function URLs want them before the first byte.
+    """The prelude: status and headers in the format of API Gateway and function URLs.
 
-    The length is left out: how long a stream is, its end says.
+    Content-Length is left out, because the length of a stream is not known.
     """
     cookies: list[str] = []
     others: dict[str, list[str]] = {}
