@@ -16,7 +16,7 @@ MAX_EXACT_INTEGER = 2**53  # doubles represent every integer up to this one
 
 
 def encode_numbers(value: Any, free_json: bool = False) -> Any:
-    """A request's JSON, as protobuf may have it. `free` says that the value is within the sender's own JSON."""
+    """A request's JSON with its numbers encoded for protobuf. `free_json` is true inside the caller's own JSON."""
     match value:
         case dict():
             return {name: encode_numbers(item, free_json or name in FREE_JSON_FIELDS) for name, item in value.items()}

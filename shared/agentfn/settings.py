@@ -1,4 +1,4 @@
-"""The settings of an agent: read from the environment once, when the function starts.
+"""The settings of an agent, read from the environment once, when the function starts.
 
 An empty variable counts as unset: a template can pass a parameter on without knowing whether it was given.
 """

@@ -1,1 +1,1 @@
-"""The `agentfn` command. Never part of a deployment."""
+"""The `agentfn` command. It is never deployed."""

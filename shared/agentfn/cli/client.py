@@ -1,4 +1,4 @@
-"""Talking to an agent over A2A with the official client, and what its errors mean to whoever typed the command."""
+"""The A2A client of the command line, and its errors as messages for the user."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -18,7 +18,7 @@ REQUEST_TIMEOUT = httpx.Timeout(40.0, connect=10.0)  # API Gateway answers withi
 
 @asynccontextmanager
 async def connect(url: str, token: str) -> AsyncIterator[tuple[Client, AgentCard]]:
-    """The agent at the URL, and its card. Raises Stop where there is none."""
+    """A client of the agent at the URL, and the agent's card. Raises CliError if there is none."""
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise CliError(f"{url} is not an agent's URL, which begins with http:// or https://", 2)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -34,7 +34,7 @@ async def connect(url: str, token: str) -> AsyncIterator[tuple[Client, AgentCard
 
 @contextmanager
 def map_client_errors(url: str) -> Iterator[None]:
-    """Inside, the client's errors become Stops."""
+    """Converts the client's errors inside the block to CliErrors."""
     try:
         yield
     except AgentCardResolutionError as error:
@@ -48,7 +48,7 @@ def map_client_errors(url: str) -> Iterator[None]:
 
 
 def is_retryable(error: A2AClientError) -> bool:
-    """Whether asking again may help: nothing was heard, or the server was at fault."""
+    """Whether a retry may help: there was no response, or a server error."""
     cause = error.__cause__
     if isinstance(cause, httpx.HTTPStatusError):
         return cause.response.status_code >= 500 or cause.response.status_code == 429
@@ -56,7 +56,7 @@ def is_retryable(error: A2AClientError) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """On this machine, where no proxy leads."""
+    """Whether the URL is on this machine, where no proxy is used."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

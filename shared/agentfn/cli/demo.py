@@ -1,4 +1,4 @@
-"""`agentfn demo`: an agent on a laptop gets one question, and what comes of it lands in a folder."""
+"""`agentfn demo`: runs an agent locally for one question and saves its files to a folder."""
 
 import logging
 import os
@@ -11,7 +11,7 @@ from agentfn.cli.logs import readable_logs
 from agentfn.cli.send import SendResult, compose_message, send_message
 from agentfn.cli.terminal import CliError, PrintLine, command_name
 
-DEMO_MODEL = "demo"  # the name of an agent's own model that needs no provider
+DEMO_MODEL = "demo"  # an agent's own model of this name needs no provider
 REAL_MODEL_EXAMPLE = "AGENT_MODEL=anthropic/claude-sonnet-4-5 AGENT_MODEL_API_KEY=..."
 LOG_FILE_NAME = "agent.log"
 
@@ -21,7 +21,7 @@ def run_demo(
 ) -> SendResult:
     from agentfn.local.local_agent import LocalAgent
 
-    compose_message(question, files)  # a wrong file is told before anything starts
+    compose_message(question, files)  # reports a wrong file before anything starts
     check_output_folder(output)
     model = {**os.environ, **environment}.get("AGENT_MODEL") or DEMO_MODEL
     local = LocalAgent(folder, environment={**environment, "AGENT_MODEL": model})

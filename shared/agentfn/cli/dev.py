@@ -1,4 +1,4 @@
-"""`agentfn dev`: an agent on a laptop until it is stopped."""
+"""`agentfn dev`: runs an agent locally until it is stopped."""
 
 import contextlib
 import logging
@@ -33,7 +33,7 @@ def run_dev(
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside, Ctrl-C and SIGTERM are KeyboardInterrupts, also where a shell started this in the background."""
+    """Raises KeyboardInterrupt for Ctrl-C and SIGTERM, also in a process that a shell started in the background."""
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, signal.default_int_handler) for number in signals}
     try:

@@ -1,4 +1,4 @@
-"""A task's artifacts as files of a folder, and nowhere else."""
+"""Saves a task's artifacts as files, only in the output folder."""
 
 import json
 import re
@@ -23,7 +23,7 @@ DOWNLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 
 @dataclass(frozen=True)
 class SavedFile:
-    """One part of an artifact. `error` says why it could not be had; then there is no file. `size` is in bytes."""
+    """The file of an artifact's part. `size` is in bytes. With an `error` there is no file."""
 
     path: Path
     media_type: str
@@ -32,20 +32,20 @@ class SavedFile:
 
 
 def check_output_folder(folder: Path) -> None:
-    """Raises Stop where no folder of that name can be: better now than when there is something to keep."""
+    """Raises CliError if the path is a file, before there is something to save."""
     if folder.exists() and not folder.is_dir():
         raise CliError(f"{folder} is a file; --output names a folder", 2)
 
 
 class OutputFolder:
-    """Where artifacts go. A file of an earlier task makes room; two of this one have two names."""
+    """The folder for artifacts. Files of earlier tasks are overwritten; files of this task get unique names."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._used_names: set[str] = set()
 
     def save(self, artifacts: Iterable[Artifact]) -> list[SavedFile]:
-        """All files, through their links where they have one. The agent's token does not go there."""
+        """Saves all parts, and downloads those with a URL, without the agent's token."""
         parts = [(part, artifact) for artifact in artifacts for part in artifact.parts]
         return [self._save(part, self._free_path(part, artifact)) for part, artifact in parts]
 
@@ -59,7 +59,7 @@ class OutputFolder:
             else:
                 partial.write_bytes(_part_content(part))
             partial.chmod(0o644)
-            partial.replace(path)  # a link that lies there is replaced, not followed
+            partial.replace(path)  # replaces a symbolic link instead of following it
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             return SavedFile(path, part.media_type, error=strip_control_chars(str(error)) or type(error).__name__)
         finally:

@@ -1,4 +1,4 @@
-"""The agent's log lines for people: on Lambda they are JSON."""
+"""Formats the agent's log lines as text; on Lambda they are JSON."""
 
 import logging
 import sys
@@ -11,7 +11,7 @@ STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "
 
 
 class ReadableFormatter(logging.Formatter):
-    """`12:00:01 INFO run started  run=1 task_id=...`. Where `short`, without time and traceback."""
+    """`12:00:01 INFO run started  run=1 task_id=...`. With `short`, without time and traceback."""
 
     def __init__(self, short: bool) -> None:
         super().__init__("%(levelname)s %(message)s" if short else "%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
@@ -27,7 +27,7 @@ class ReadableFormatter(logging.Formatter):
 
 @contextmanager
 def readable_logs(level: int, *, file: Path | None = None, short: bool = False) -> Iterator[None]:
-    """Inside, agentfn's log goes to standard error from `level` up, and all of it to the file, if there is one."""
+    """Logs to standard error from `level` up, and everything to `file` if there is one."""
     log = logging.getLogger("agentfn")
     with ExitStack() as stack:
         screen = logging.StreamHandler(sys.stderr)

@@ -1,4 +1,4 @@
-"""`agentfn`: what is typed, and what is done for it."""
+"""The arguments of `agentfn`, and the functions that run its commands."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ DEFAULT_QUESTION = "Describe these tables: what is in them, and what stands out?
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code. What the user can put right is one line on standard error, without a traceback."""
+    """Returns the exit code. Errors that the user can fix are one line on standard error, without a traceback."""
     given = build_parser().parse_args(arguments)
     try:
         code: int = given.run(given)

@@ -1,4 +1,4 @@
-"""How a task goes on, line by line."""
+"""Prints a task's progress, line by line."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ INTERRUPTED_STATES = ("input required", "auth required")
 
 
 def state_name(task: Task) -> str:
-    """As people say it: "input required"."""
+    """The task's state in lower case with spaces, such as "input required"."""
     name = TaskState.Name(task.status.state).removeprefix("TASK_STATE_")
     return name.lower().replace("_", " ")
 
@@ -23,13 +23,13 @@ def message_text(message: Message) -> str:
 
 
 def is_finished_or_interrupted(task: Task) -> bool:
-    """It ended, or waits for its user."""
+    """Whether the task ended, or waits for the user."""
     return state_name(task) in (*TERMINAL_STATES, *INTERRUPTED_STATES)
 
 
 @dataclass
 class ProgressPrinter:
-    """Tells each state and each thing said once, with the seconds since the beginning."""
+    """Prints each new state or status message once, with the seconds since the start."""
 
     show: PrintLine
     clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""One message to an agent: sent, watched, and what came of it on disk."""
+"""`agentfn send`: sends a message to an agent, follows the task and saves its files."""
 
 import asyncio
 import mimetypes
@@ -23,16 +23,16 @@ from agentfn.cli.progress import (
 from agentfn.cli.terminal import CliError, PrintLine, command_name, format_table, strip_control_chars
 from agentfn.cli.upload import LOCAL_FILE_SCHEME, upload_files
 
-FIRST_POLL_SECONDS, MAX_POLL_SECONDS, POLL_BACKOFF_FACTOR = 0.3, 2.0, 1.3  # seconds between two looks at the task
-MAX_FAILED_POLLS = 5  # looks in a row that may go wrong
-MAX_INLINE_BYTES = 4_000_000  # bytes of files in a message: a third is added on the way, and Lambda takes 6 MB
+FIRST_POLL_SECONDS, MAX_POLL_SECONDS, POLL_BACKOFF_FACTOR = 0.3, 2.0, 1.3  # between two polls of the task
+MAX_FAILED_POLLS = 5  # consecutive polls that may fail
+MAX_INLINE_BYTES = 4_000_000  # of files in a message: base64 adds a third, and Lambda takes 6 MB
 
 EXIT_COMPLETED, EXIT_NOT_COMPLETED, EXIT_INPUT_REQUIRED = 0, 1, 3
 
 
 @dataclass(frozen=True)
 class SendResult:
-    """`state` is as people say it. `code` is the exit code: 0 for a completed task all of whose files came."""
+    """A task's result. `state` is such as "input required". `exit_code` is 0 if it completed and all files were saved."""
 
     state: str
     task_id: str
@@ -50,9 +50,9 @@ class SendResult:
 def send_message(
     url: str, token: str, text: str, files: Iterable[Path], output: Path, show: PrintLine, *, task_id: str = ""
 ) -> SendResult:
-    """Sends a message, shows how the task goes on until it rests, and downloads its artifacts.
+    """Sends a message, prints the task's progress until it ends or waits, and downloads its artifacts.
 
-    With a task id it is the answer to a task that waits; with that and no text or file, it only looks on. Raises Stop.
+    With a task id the message answers a waiting task; without text and files it only polls it. Raises CliError.
     """
     message = compose_message(text, files, task_id)
     check_output_folder(output)
@@ -65,9 +65,9 @@ def send_message(
 
 
 def compose_message(text: str, files: Iterable[Path], task_id: str = "") -> Message:
-    """Raises Stop for a file that cannot be read, and for a message that says nothing.
+    """The message to send. Raises CliError for a file that cannot be read, and for an empty message.
 
-    Files that do not fit into it are named by where they are: they have to be uploaded before it is sent.
+    Files that are too large for the message are referred to by their local path, and uploaded before it is sent.
     """
     parts = [Part(text=text)] if text.strip() else []
     left = MAX_INLINE_BYTES
@@ -80,7 +80,7 @@ def compose_message(text: str, files: Iterable[Path], task_id: str = "") -> Mess
 
 
 def _file_part(path: Path, remaining_bytes: int) -> Part:
-    """`left` is how many bytes the message still takes."""
+    """`left` is the space that is left in the message."""
     media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     try:
         if path.is_file() and path.stat().st_size > remaining_bytes:
@@ -94,7 +94,7 @@ def _file_part(path: Path, remaining_bytes: int) -> Part:
 
 
 async def _send_and_wait(url: str, token: str, message: Message, show: PrintLine) -> Task | Message:
-    """The task at rest, or the message that the agent answered with in its place."""
+    """The task when it ended or waits, or the message that the agent replied with instead."""
     async with connect(url, token) as (client, card):
         show(f"{strip_control_chars(card.name)} at {url}")
         message = await upload_files(message, url, token, show)
@@ -116,7 +116,7 @@ async def _send(client: Client, url: str, message: Message) -> Task | Message:
 
 
 async def _poll_task(client: Client, url: str, task: Task, progress: ProgressPrinter) -> Task:
-    """Looks at the task ever less often, until it rests. Some looks may go wrong: networks do."""
+    """Polls the task with growing pauses until it ends or waits. Tolerates a few failed polls in a row."""
     pause, misses = FIRST_POLL_SECONDS, 0
     if task.status.state:
         progress.update(task)

@@ -1,4 +1,4 @@
-"""What the command says, and what stops it."""
+"""Output to the terminal, and the error that ends a command."""
 
 import sys
 import unicodedata
@@ -10,7 +10,7 @@ PrintLine = Callable[[str], None]
 
 
 class CliError(AgentfnError):
-    """Ends the command with this text and no traceback. `code` is its exit code."""
+    """Ends the command with this text and without a traceback."""
 
     def __init__(self, text: str, exit_code: int = 1) -> None:
         super().__init__(text)
@@ -18,13 +18,13 @@ class CliError(AgentfnError):
 
 
 def command_name() -> str:
-    """The command as it was typed, so that what is shown can be copied."""
+    """The command as the user typed it, for commands in the output that they can copy."""
     typed = sys.argv[0]
     return typed if typed.endswith("agentfn") else "agentfn"
 
 
 def print_line(line: str = "") -> None:
-    """A line on standard output, at once: whoever reads it through a pipe waits for it."""
+    """Prints a line and flushes it, because the reader of a pipe waits for it."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -34,13 +34,13 @@ def print_error(text: str) -> None:
 
 
 def strip_control_chars(text: str) -> str:
-    """Text from an agent without what a terminal would act on. Lines and tabs stay."""
+    """The text without control and format characters, which could control the terminal. Newlines and tabs stay."""
     kept = (char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf"))
     return "".join(kept)
 
 
 def format_table(rows: list[tuple[str, ...]], indent: str = "  ") -> list[str]:
-    """Rows in columns; a column of numbers stands to the right."""
+    """Formats rows in aligned columns; cells that begin with a digit are right-aligned."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return [indent + "  ".join(_pad_cell(cell, width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Files that are too large for a message: they go to where the agent says, past its function."""
+"""Uploads files that are too large for a message, to the URL that the agent provides."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from a2a.types import Message, Part
 from agentfn.cli.client import is_loopback, unauthorized_text, unreachable_text
 from agentfn.cli.terminal import CliError, PrintLine, strip_control_chars
 
-LOCAL_FILE_SCHEME = "here:"  # scheme of a part whose file is still on this machine; its path follows
+LOCAL_FILE_SCHEME = "here:"  # prefix of the URL of a part whose file is not uploaded yet; the path follows
 UPLOAD_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 
 
@@ -19,7 +19,7 @@ def is_local_file(part: Part) -> bool:
 
 
 async def upload_files(message: Message, url: str, token: str, show: PrintLine) -> Message:
-    """The message with its files where the agent at `url` finds them. Raises Stop."""
+    """Uploads the local files, and returns the message with their new URLs. Raises CliError."""
     sent = Message()
     sent.CopyFrom(message)
     for part in filter(is_local_file, sent.parts):
@@ -35,7 +35,7 @@ async def upload_files(message: Message, url: str, token: str, show: PrintLine) 
 
 
 async def _upload_file(path: Path, part: Part, url: str, token: str) -> str:
-    """The address by which a message refers to it. The token goes to the agent, and not to where the file goes."""
+    """The URL of the uploaded file for the message. The token is sent to the agent only, not to the upload's URL."""
     size = (await asyncio.to_thread(path.stat)).st_size
     wanted = {"name": part.filename, "mediaType": part.media_type, "size": size}
     headers = {"Authorization": f"Bearer {token}"} if token else {}

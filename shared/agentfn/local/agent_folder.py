@@ -1,4 +1,4 @@
-"""An agent's folder, `functions/<agent>`: what Lambda finds at /var/task, imported on a laptop."""
+"""Imports an agent's folder, `functions/<agent>`, which is /var/task on Lambda."""
 
 import importlib
 import os
@@ -17,7 +17,7 @@ APP_MODULE = "app"
 
 
 def check_folder(folder: Path) -> Path:
-    """The folder, absolute. Raises ConfigurationError where no agent can be in it."""
+    """The absolute path. Raises ConfigurationError for a folder that cannot hold an agent."""
     if not folder.is_dir():
         raise ConfigurationError(f"there is no folder {folder}")
     if not (folder / f"{APP_MODULE}.py").is_file():
@@ -31,7 +31,7 @@ def check_folder(folder: Path) -> Path:
 
 @contextmanager
 def import_path(folder: Path) -> Iterator[None]:
-    """Inside, the folder's modules are found by their names, before all others; outside, nothing is left of them."""
+    """Makes the folder's modules importable inside the block, before all others, and removes them after it."""
     names = _top_level_names(folder)
     aside = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in names}
     for name in aside:
@@ -48,9 +48,9 @@ def import_path(folder: Path) -> Iterator[None]:
 
 
 def load_app(folder: Path, environment: Mapping[str, str]) -> tuple[Agent, Any]:
-    """`agent` and `handler` of the folder's app.py, which sees `environment` and nothing else while it is imported.
+    """`agent` and `handler` of the folder's app.py, imported with `environment` as its whole environment.
 
-    Raises ConfigurationError where one is not there, or a package that it imports; else what app.py raises.
+    Raises ConfigurationError if one of them, or an imported package, is missing; else the error of app.py.
     """
     with patch.dict(os.environ, environment, clear=True):
         try:

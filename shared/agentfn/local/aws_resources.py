@@ -1,4 +1,4 @@
-"""What an agent needs of AWS, made by hand where no template is deployed: a table, a bucket, a queue, dead letters."""
+"""Creates an agent's AWS resources without a template: table, bucket, queue and dead-letter queue."""
 
 import functools
 import json
@@ -61,7 +61,7 @@ class AwsResources:
     dead_letters_url: str
 
     def environment(self) -> dict[str, str]:
-        """As the deployed function has it."""
+        """The environment variables that name the resources, as a deployed function has them."""
         return {
             "AGENTFN_TABLE": self.table,
             "AGENTFN_BUCKET": self.bucket,
@@ -71,8 +71,9 @@ class AwsResources:
 
 
 def create_resources(name: str, region: str, client: Callable[[str], Any] | None = None) -> AwsResources:
-    """All of it, with the clients that `client` gives by the names of their services, or with boto3's own as they are
-    configured: at an endpoint of one's own, or under moto.
+    """Creates the resources with boto3's current configuration: at an emulator's endpoint, or under moto.
+
+    `client` returns the client of a service, in place of boto3's.
     """
     import boto3
 

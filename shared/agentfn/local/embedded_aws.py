@@ -1,4 +1,4 @@
-"""AWS in this process: moto behind a real HTTP endpoint, so that signed links can be opened by anything."""
+"""An AWS emulator in this process: moto behind an HTTP endpoint, so that presigned URLs work in any client."""
 
 import logging
 import os
@@ -22,10 +22,10 @@ _exclusive_lock = threading.Lock()
 
 
 class EmbeddedAws:
-    """Use as a context manager; inside, `agentfn.aws_clients.aws_client` leads here. One at a time in a process.
+    """A context manager: inside, `aws_client` returns clients of the emulator. One at a time in a process.
 
-    The clients are made on entering. The environment is as it was when that is done, so that a model at Bedrock, or a
-    tool of the agent that works on AWS, has its user's own credentials and not the dummies from here.
+    The clients are created on entering; after that the environment is restored. So a Bedrock model, or a tool that uses
+    AWS, gets the user's credentials and not the emulator's.
     """
 
     def __init__(self, name: str = "local") -> None:
@@ -54,7 +54,7 @@ class EmbeddedAws:
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """moto's state and agentfn's clients belong to the process: a second one would take them from the first."""
+    """Raises ConfigurationError if another one is active: moto's state and the AWS clients are global."""
     if not _exclusive_lock.acquire(blocking=False):
         raise ConfigurationError("another local agent runs in this process; start each in a process of its own")
     try:
@@ -72,13 +72,13 @@ def _moto_server() -> Iterator[str]:
         raise ConfigurationError(f"{error}; an agent runs locally with `pip install 'agentfn[local]'`") from error
 
     server = make_server(HOST, 0, _serialize_dynamodb(DomainDispatcherApplication(create_backend_app)), threaded=True)
-    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # it tells of every request
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # it logs every request
     thread = threading.Thread(target=server.serve_forever, name="embedded-aws", daemon=True)
     thread.start()
     url = f"http://{HOST}:{server.server_port}"
     try:
         yield url
-        httpx.post(f"{url}/moto-api/reset", trust_env=False, timeout=30)  # or it would outlive its server
+        httpx.post(f"{url}/moto-api/reset", trust_env=False, timeout=30)  # moto's state would outlive its server
     finally:
         server.shutdown()
         thread.join()
@@ -86,7 +86,7 @@ def _moto_server() -> Iterator[str]:
 
 
 def _serialize_dynamodb(application: Any) -> Any:
-    """moto is not made for threads: a transaction that fails would undo what another thread wrote meanwhile."""
+    """Serializes DynamoDB calls, because in moto a failed transaction undoes the writes of other threads."""
     lock = threading.Lock()
 
     def answer(environ: dict[str, Any], start_response: Any) -> Any:
@@ -100,7 +100,7 @@ def _serialize_dynamodb(application: Any) -> Any:
 
 @contextmanager
 def _aws_environment(url: str) -> Iterator[None]:
-    """Of what is the user's own, nothing that AWS goes by: no profile, no other endpoint, no proxy."""
+    """Hides the user's AWS configuration: profile, endpoint and proxy."""
     import boto3
 
     own = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}

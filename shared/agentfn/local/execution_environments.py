@@ -1,4 +1,4 @@
-"""Execution environments as Lambda has them, each a thread: one handler, one event loop, one invocation at a time."""
+"""Lambda's execution environments as threads, each with one handler, one event loop and one invocation at a time."""
 
 import asyncio
 import contextlib
@@ -12,14 +12,14 @@ from agentfn.local.lambda_events import LocalLambdaContext
 
 Handler = Callable[[dict[str, Any], Any], Any]
 
-STOP_TIMEOUT_SECONDS = 5.0  # seconds that an invocation has to notice that it is stopped
-CANCEL_INTERVAL_SECONDS = 0.1  # seconds between two attempts to stop it
+STOP_TIMEOUT_SECONDS = 5.0  # time for an invocation to notice its cancellation
+CANCEL_INTERVAL_SECONDS = 0.1  # between two attempts to cancel it
 
 
 class ExecutionEnvironments:
-    """Makes an environment when all others are busy, up to `most`; past that, invocations wait for one.
+    """Creates an environment when all others are busy, up to `most`; past that, invocations wait for one.
 
-    `make` is called in the new environment's own thread. `seconds` is what an invocation is told that it has.
+    `make` is called in the new environment's thread. `seconds` is the timeout of an invocation.
     """
 
     def __init__(self, create_handler: Callable[[], Handler], *, max_count: int, seconds: float) -> None:
@@ -31,7 +31,7 @@ class ExecutionEnvironments:
         self._running: set[Future[Any]] = set()
 
     def start(self) -> None:
-        """Makes the first one. Raises what goes wrong in that."""
+        """Creates the first environment. Raises the error of its creation."""
         self._pool.submit(self._get_handler).result()
 
     def invoke(self, event: dict[str, Any]) -> Future[Any]:
@@ -39,14 +39,14 @@ class ExecutionEnvironments:
         return self.submit(lambda handler, context: handler(event, context))
 
     def submit(self, work: Callable[[Handler, LocalLambdaContext], Any]) -> Future[Any]:
-        """Whatever is to be done with a handler in one invocation."""
+        """Calls `work` with a handler and a context, as one invocation."""
         future = self._pool.submit(lambda: work(self._get_handler(), LocalLambdaContext(self._seconds)))
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return future
 
     def close(self) -> None:
-        """What still runs is cut off, as it is when Lambda loses a machine."""
+        """Cancels running invocations, as when Lambda loses a machine, and closes the event loops."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         end = time.monotonic() + STOP_TIMEOUT_SECONDS
         while (running := list(self._running)) and time.monotonic() < end:
@@ -59,7 +59,7 @@ class ExecutionEnvironments:
             _close_loop(handler, loop)
 
     def _cancel_tasks(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not self._running:  # called too late: what the loop runs now is its own end
+        if not self._running:  # called too late: the loop is shutting down
             return
         for task in asyncio.all_tasks(loop):
             task.cancel()
@@ -67,7 +67,7 @@ class ExecutionEnvironments:
     def _get_handler(self) -> Handler:
         if not hasattr(self._thread_local, "handler"):
             handler = self._create_handler()
-            self._environments.append((handler, asyncio.get_event_loop()))  # which the handler has just set
+            self._environments.append((handler, asyncio.get_event_loop()))  # set by the handler's constructor
             self._thread_local.handler = handler
         return self._thread_local.handler  # type: ignore[no-any-return]
 

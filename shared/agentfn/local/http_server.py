@@ -1,4 +1,4 @@
-"""The front door: HTTP in, a REST API's event to the handler, and its answer out."""
+"""A local HTTP server in the place of API Gateway: it calls the handler with a REST API's events."""
 
 import asyncio
 import base64
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
 HOST = "127.0.0.1"
-MAX_BODY_BYTES = 10 * 1024 * 1024  # bytes; API Gateway takes no more
-SHUTDOWN_TIMEOUT_SECONDS = 3  # seconds that requests have to end when the server stops
+MAX_BODY_BYTES = 10 * 1024 * 1024  # API Gateway's limit
+SHUTDOWN_TIMEOUT_SECONDS = 3  # for running requests when the server stops
 STARTED_CHECK_SECONDS = 0.01
 
 ProxyResponse = dict[str, Any]
 
 
 class HttpServer:
-    """Takes its port when it is made, so that the URL is known before the agent is; serves as a context manager.
+    """Binds its port when it is created, so that the URL is known before the agent starts; `serve` accepts connections.
 
-    Port 0 is any free one. Raises ConfigurationError for a port that is taken.
+    Port 0 is any free port. Raises ConfigurationError for a port in use.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -79,7 +79,7 @@ class RunningServer:
         return self
 
     def stop(self) -> None:
-        """Takes no more requests; returns at once."""
+        """Accepts no more requests. Does not wait for the running ones."""
         self._server.should_exit = True
 
     def __exit__(
@@ -90,7 +90,7 @@ class RunningServer:
 
 
 def api_gateway_app(environments: ExecutionEnvironments) -> Any:
-    """An ASGI app that does what API Gateway does: it passes answers on while they are made."""
+    """An ASGI app that calls the handler as API Gateway does, and streams its responses."""
 
     async def app(scope: "Scope", receive: "Receive", send: "Send") -> None:
         body = await _read_body(receive)
@@ -122,14 +122,14 @@ async def _forward(environments: ExecutionEnvironments, event: ProxyResponse, re
     gone.cancel()
     if answering.cancelled() or answering.exception():
         logger.error("the handler failed", exc_info=None if answering.cancelled() else answering.exception())
-        if not started:  # API Gateway answers like this, whatever broke
+        if not started:  # API Gateway's response to every error of a function
             await _send_response(_error_response(502, "Internal server error"), send)
 
 
 def _invoke_handler(
     handler: Any, event: ProxyResponse, context: LocalLambdaContext, take: "Callable[[Message], None]"
 ) -> None:
-    """A handler that is not made by `serve`, or wraps one, may not be able to stream."""
+    """Streams if the handler can: one that is not created by `serve` may have no `stream`."""
     if hasattr(handler, "stream"):
         handler.stream(event, context, take)
         return
@@ -144,7 +144,7 @@ async def _send_response(answer: ProxyResponse, send: "Send") -> None:
 
 
 async def _read_body(receive: "Receive") -> bytes:
-    """The whole body, or the start of one that is too large."""
+    """The body; of one that is too large, only the beginning."""
     body = b""
     while len(body) <= MAX_BODY_BYTES:
         message = await receive()

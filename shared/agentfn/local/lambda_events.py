@@ -1,4 +1,4 @@
-"""Lambda's side of an invocation: the context, and the events of the doors."""
+"""The context object and the events that Lambda passes to a handler."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ DEFAULT_DOMAIN = "abc123.execute-api.eu-central-1.amazonaws.com"
 
 @dataclass
 class LocalLambdaContext:
-    """A context whose clock can be set: `seconds` is what remains when it is made."""
+    """A context object. `seconds` is the remaining time at its creation."""
 
     seconds: float = 900.0
     function_name: str = "agent"
@@ -37,7 +37,7 @@ def rest_event(
     stage: str = "prod",
     domain: str = DEFAULT_DOMAIN,
 ) -> dict[str, Any]:
-    """A REST API's proxy event (payload version 1). Bytes travel as base64.
+    """A REST API's proxy event (payload version 1). Bytes are base64-encoded.
 
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
     """
@@ -76,7 +76,7 @@ def http_event(
     stage: str = "$default",
     domain: str = DEFAULT_DOMAIN,
 ) -> dict[str, Any]:
-    """An HTTP API's event (payload version 2.0), whose path has the stage in it.
+    """An HTTP API's event (payload version 2.0), whose path contains the stage.
 
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
     """
@@ -99,7 +99,7 @@ def http_event(
 
 
 def queue_event(*messages: Mapping[str, Any]) -> dict[str, Any]:
-    """A batch of messages as SQS's `receive_message` gives them, as Lambda's event source hands them on."""
+    """The event of Lambda's event source for messages of SQS's `receive_message`."""
     return {
         "Records": [
             {
@@ -118,7 +118,7 @@ def queue_event(*messages: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rpc_event(method: str, params: Any, headers: Mapping[str, str] | None = None, **rest: Any) -> dict[str, Any]:
-    """A JSON-RPC call through a REST API. Method names of protocol 1.0 go with its version header."""
+    """A JSON-RPC call through a REST API. Methods of protocol 1.0 get its version header."""
     version = {"A2A-Version": "1.0"} if "/" not in method else {}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     return rest_event("POST", "/", body, {"Content-Type": "application/json", **version, **(headers or {})}, **rest)

@@ -1,4 +1,4 @@
-"""An agent on a laptop, all of it: its handler behind HTTP, its queue pumped, its AWS in this process."""
+"""Runs an agent on a laptop: its handler behind an HTTP server, a queue poller, and AWS emulated in this process."""
 
 import json
 import os
@@ -22,18 +22,18 @@ from agentfn.local.queue_poller import QueuePoller
 from agentfn.settings import Settings
 
 LOCAL_CALLER = "local"
-MAX_ENVIRONMENTS = 8  # execution environments
-MAX_QUEUE_CONCURRENCY = 4  # of them at work on the queue, so that a request always finds one
+MAX_ENVIRONMENTS = 8  # execution environments at the same time
+MAX_QUEUE_CONCURRENCY = 4  # environments that handle queue messages, so that one is always free for requests
 
 
 class LocalAgent:
-    """The agent of a folder, served inside a `with` at `url` to whoever has `token`. One at a time in a process.
+    """A context manager that serves the agent of a folder at `url` to callers with `token`. One at a time in a process.
 
-    It sees the process's environment, with `environment` over it: AGENT_MODEL and so on. Where things are, and who may
-    call, is decided here. `seconds` is how long an invocation may take, as the function's timeout says on Lambda. With
-    `open_door`, whoever reaches this machine's loopback may call.
+    The agent gets the process's environment, overridden by `environment` (AGENT_MODEL and so on). Storage and
+    authentication are set here. `seconds` is the timeout of an invocation, as the function's timeout on Lambda. With
+    `open_door`, no token is needed.
 
-    Raises ConfigurationError for a folder without an agent, a setting that is wrong, a port that is taken.
+    Raises ConfigurationError for a folder without an agent, a wrong setting, or a port in use.
     """
 
     agent: Agent
@@ -72,7 +72,7 @@ class LocalAgent:
             stack.callback(environments.close)
             environments.start()
             serving = stack.enter_context(door.serve(environments))
-            stack.callback(environments.close)  # first of all, so that no request holds the server up
+            stack.callback(environments.close)  # closed first, so that no request delays the server's shutdown
             queue = aws_client("sqs")
             stack.enter_context(
                 QueuePoller(queue, aws.resources.queue_url, environments, max_concurrency=MAX_QUEUE_CONCURRENCY)
@@ -102,7 +102,7 @@ class LocalAgent:
         }
 
     def _create_handler(self) -> Any:
-        """The handler of app.py for the first environment; for each other one, the same agent served again."""
+        """app.py's handler for the first environment, and a clone of it for each other one."""
         with self._lock:
             if self._first_handler is None:
                 self.agent, handler = load_app(self._folder, self._environment)

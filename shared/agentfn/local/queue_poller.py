@@ -1,4 +1,4 @@
-"""The queue's side: what Lambda's event source does, a thread that hands messages to the agent."""
+"""Polls the queue and calls the handler with its messages, as Lambda's event source does."""
 
 import contextlib
 import threading
@@ -16,12 +16,12 @@ from agentfn.telemetry import logger
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-POLL_SECONDS = 1  # a delayed message is seen this late at most
+POLL_SECONDS = 1  # a delayed message is received at most this late
 WAKE_UP_BODY = "stop"
 
 
 class QueuePoller:
-    """One message is one invocation, `most` of them at a time. A context manager: it pumps inside."""
+    """A context manager that polls in a thread. Each message is one invocation, at most `max_concurrency` at a time."""
 
     def __init__(
         self, client: "SQSClient", url: str, environments: ExecutionEnvironments, *, max_concurrency: int
@@ -40,7 +40,7 @@ class QueuePoller:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Takes no more messages. Those under way are left to the environments."""
+        """Stops polling. Running invocations are left to the environments."""
         self._stopped.set()
         self._client.send_message(QueueUrl=self._url, MessageBody=WAKE_UP_BODY)  # ends the poll
         self._free_slots.release()
@@ -72,7 +72,7 @@ class QueuePoller:
         return next(iter(answer.get("Messages", [])), None)
 
     def _complete(self, message: Any, done: Future[Any]) -> None:
-        """A message whose invocation broke or reported it comes back when its visibility ends."""
+        """Deletes the message if its invocation succeeded; else the queue delivers it again."""
         self._free_slots.release()
         if done.cancelled():
             return
