@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from starlette.types import Message
 
 PRELUDE_DELIMITER = b"\0" * 8
-SEND_TIMEOUT_SECONDS = (
-    30.0  # for one chunk; the event loop, and with it the renewal of leases, is blocked meanwhile
-)
+SEND_TIMEOUT_SECONDS = 30.0  # for one chunk; the event loop, and with it the renewal of leases, is blocked meanwhile
 ERROR_TRAILERS = ("Lambda-Runtime-Function-Error-Type", "Lambda-Runtime-Function-Error-Body")
 STREAMING_HEADERS = {
     "Content-Type": "application/vnd.awslambda.http-integration-response",
