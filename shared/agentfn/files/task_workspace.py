@@ -1,4 +1,4 @@
-"""The files of one task in one run: in the bucket, and in the run's own folder as far as they were needed."""
+"""The workspace of a run: the task's files in the bucket, and local copies of those that tools open."""
 
 import shutil
 import tempfile
@@ -23,9 +23,9 @@ DISK_FULL_TEXT = (
 
 
 class TaskWorkspace:
-    """A `Workspace`. As a context manager it removes the run's folder. `prefix` is the task's folder in the bucket.
+    """Implements `Workspace` with a bucket. `prefix` is the key prefix of the task's objects.
 
-    Tools of one turn share it, each in its own thread.
+    A context manager: it removes the run's folder at the end. Tools of one turn use it at once, each in its own thread.
     """
 
     def __init__(self, bucket: Bucket, prefix: str, records: Iterable[FileRecord] = ()) -> None:
@@ -34,7 +34,7 @@ class TaskWorkspace:
         self._records = {record.name: record for record in records}
         self._temporary_directory = tempfile.TemporaryDirectory(prefix="task-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
-        self._download_locks: dict[str, threading.Lock] = {}  # by key: one thread fetches a file, others wait for it
+        self._download_locks: dict[str, threading.Lock] = {}  # by key: one thread downloads, others wait
         self._closed = False
         self.folder.mkdir()
 
@@ -42,7 +42,7 @@ class TaskWorkspace:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        with self._lock:  # a thread that was left behind makes no new files in it
+        with self._lock:  # a thread that is still running creates no new files
             self._closed = True
         self._temporary_directory.cleanup()
 
@@ -67,7 +67,7 @@ class TaskWorkspace:
         path = Path(self._temporary_directory.name) / "files" / record.key.rsplit("/", 1)[-1] / record.name
         with self._lock:
             turn = self._download_locks.setdefault(record.key, threading.Lock())
-        with turn:  # and not that of all files: the run can end while a large one is fetched
+        with turn:  # one lock per file: the run can end while a large file is downloaded
             if self._closed or not path.exists():
                 self._download(record, path)
         return path
@@ -87,7 +87,7 @@ class TaskWorkspace:
         return self._bucket.get(key)
 
     def attach(self, file: File | Upload) -> FileRecord:
-        """A file that came with a message, or before it. Raises StorageError for an upload that is gone."""
+        """Stores a file of a message, or copies an upload. Raises StoredDataError for an upload that was deleted."""
         return self._store(file, "attached")
 
     def _download(self, record: FileRecord, path: Path) -> None:
