@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 REQUIRED_PACKAGES = ("mcp", "httpx2", "cryptography")  # mcp imports its client too
 PACKAGES_MISSING = (
-    "AGENTFN_MCP is on, but these packages are missing: {missing}. They belong to agentfn's extra `mcp`: add them to the "
-    "agent's requirements.txt, or run `pip install 'agentfn[mcp]'`"
+    "AGENTFN_MCP is on, but these packages are missing: {missing}. They belong to agentfn's extra `mcp`: add them to "
+    "the agent's requirements.txt, or run `pip install 'agentfn[mcp]'`"
 )
 ORIGIN_REFUSED = "Pages of {origin} may not call this agent's tools; AGENTFN_CORS_ORIGINS names those that may"
 NOT_JSON = "Content-Type must be application/json"

@@ -31,7 +31,7 @@ def read_more(file: InputFile, context: Context, offset: Annotated[int, Field(ge
 
 
 def _read_text(file: Path, context: Context) -> str:
-    """The text in UTF-8, without its byte order mark; invalid bytes are replaced. Raises ToolError for a binary file."""
+    """The text in UTF-8, without a byte order mark; invalid bytes are replaced. Raises ToolError for binary files."""
     content = file.read_bytes()
     try:
         return content.decode("utf-8-sig")

@@ -29,7 +29,7 @@ InputFile = Annotated[Path, FileParameter()]
 
 @dataclass(frozen=True)
 class FunctionSignature:
-    """The parameters of a function: those that the model gives, those of them that are files, and the context's name."""
+    """The parameters of a function: those that the model gives, which of them are files, and the context's name."""
 
     description: str
     arguments_model: type[BaseModel]
