@@ -1,4 +1,4 @@
-"""What every story needs: an agent with a few tools, and a stage to play it on.
+"""Fixtures for all tests: an agent with a few tools, and a stage that runs it.
 
 Hypothesis tries the same examples in every run, and no example has a time limit: the code alone decides whether a run
 passes. `FUZZ_EXAMPLES=20000 pytest --timeout 0 tests/security` tries that many new ones for each test that does not say
@@ -47,7 +47,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 class SideEffects:
-    """What the tools of a test agent really did."""
+    """Records the side effects of a test agent's tools."""
 
     def __init__(self) -> None:
         self.entries: list[str] = []
@@ -65,7 +65,7 @@ def ledger() -> SideEffects:
 
 @pytest.fixture
 def agent(ledger: SideEffects) -> Agent:
-    """A clerk: looks things up, books things (which must not happen twice), and makes files."""
+    """An agent that looks things up, books things (which must not happen twice) and makes files."""
 
     @tool(idempotent=True)
     def look_up(city: str) -> str:
@@ -132,7 +132,7 @@ StageMaker = Callable[..., Stage]
 
 @pytest.fixture
 def play(agent: Agent) -> Iterator[StageMaker]:
-    """`play(model, **settings)` puts the agent on a stage of its own."""
+    """`play(model, **settings)` starts a stage with the agent."""
     with ExitStack() as stack:
 
         def make(model: Model, **settings: Any) -> Stage:
@@ -142,7 +142,7 @@ def play(agent: Agent) -> Iterator[StageMaker]:
 
 
 def status_text(task: dict[str, Any]) -> str:
-    """What the agent says in the task's status."""
+    """The text of the message in the task's status."""
     return "".join(part.get("text", "") for part in task["status"]["message"]["parts"])
 
 

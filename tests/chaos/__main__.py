@@ -1,4 +1,4 @@
-"""The command: plays one run, prints what came of it, and fails if anything was harmed."""
+"""The command: runs the chaos test once, prints its report, and exits with 1 if an invariant is violated."""
 
 import argparse
 import secrets

@@ -1,7 +1,7 @@
-"""AWS for a whole run: moto behind HTTP, in a process of its own that prints its address and ends with its input.
+"""The AWS of a run: moto behind HTTP in its own process, which prints its address and ends with its standard input.
 
-moto is made exact where the promises hang on it: one call at a time, a transaction that is sent again under its token
-is done once, and one that fails undoes its own writes and nobody else's. Every transaction goes into the diary.
+moto is made exact where the guarantees need it: one call at a time; a transaction repeated with its token happens
+once; a failed one undoes only its own writes. Every transaction is written to the event log.
 """
 
 import copy
@@ -27,7 +27,7 @@ TRANSACT_WRITE = "DynamoDB_20120810.TransactWriteItems"
 
 
 class SerializedApp:
-    """A WSGI application around moto's."""
+    """A WSGI application that passes one request at a time to moto's."""
 
     def __init__(self) -> None:
         self._app = DomainDispatcherApplication(create_backend_app)
@@ -56,7 +56,7 @@ def _token(environ: dict[str, Any]) -> str:
 
 
 class AtomicTransactions:
-    """Stands in for moto's, which copies the whole table once for each action in order to put it back."""
+    """Replaces moto's transactions, which copy the whole table for each action to be able to restore it."""
 
     def __init__(self, event_log: EventLog) -> None:
         self._event_log = event_log
@@ -104,7 +104,7 @@ def _find_item(table: Any, key: Any) -> Any:
 
 
 class PartitionQueries:
-    """Stands in for moto's, which looks at the whole table, whatever the partition."""
+    """Replaces moto's query, which reads the whole table for every partition."""
 
     def __init__(self) -> None:
         self._original: Any = Table.query

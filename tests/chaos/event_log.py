@@ -1,7 +1,4 @@
-"""What really happened, in append-only files: a line is written in one call, so that a killed process leaves none half.
-
-It outlives the process that wrote it, though not the machine, which nobody kills here.
-"""
+"""The event log of a run: append-only files. A line is one write, so a killed process leaves no partial line."""
 
 import json
 import os
@@ -13,7 +10,7 @@ LogEntry = dict[str, Any]
 
 
 class EventLog:
-    """`write` may be called from any thread of any process. Times are the machine's, whatever a process believes."""
+    """Writes events from any thread of any process. Times are the machine's, not those of skewed processes."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -23,7 +20,7 @@ class EventLog:
         os.write(self._file, json.dumps(line).encode() + b"\n")
 
 
-_clock = time.time  # before anybody turns it
+_clock = time.time  # before a process skews it
 
 
 def event_log_path(folder: Path) -> Path:
@@ -39,5 +36,5 @@ def read_agent_log(folder: Path) -> list[str]:
 
 
 def agent_log_path(folder: Path) -> Path:
-    """What the agent logged, all processes together."""
+    """The agent's log, of all processes together."""
     return folder / "log"

@@ -1,4 +1,4 @@
-"""The named points of a worker process, and what happens there: around each call of AWS, each effect and answer."""
+"""Fault injection at named points of a worker process: around each AWS call, tool effect and model response."""
 
 import io
 import os
@@ -30,13 +30,13 @@ TRANSACTION_CONFLICT = (
 
 @dataclass
 class FaultInjector:
-    """Carries out at most one order in each invocation. `tell` reaches the parent, before this process stops."""
+    """Injects at most one fault per invocation. `tell` notifies the parent before this process stops."""
 
     tell: NotifyParent
     fault: Fault | None = None
     injected: bool = False
     _passed: int = 0
-    _refused: str = ""  # the call whose repetitions are refused too
+    _refused: str = ""  # id of the call whose retries fail too
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, fault: Fault | None) -> None:
@@ -52,12 +52,12 @@ class FaultInjector:
         client.meta.events.register(f"before-send.{client.meta.service_model.service_id.hyphenize()}", before_send)
 
     def reach(self, point: str) -> None:
-        """A point that only kills and freezes are ordered at."""
+        """Passes a point at which the process can be killed or frozen."""
         if self._is_due(point):
             self._stop()
 
     def _send(self, service: str, session: Any, request: Any, call: str) -> AWSResponse | None:
-        """The answer to give in the place of the real one, if it is this call's turn."""
+        """The response that replaces the real one if the fault is due at this call, else None."""
         attempt = str(request.headers.get("amz-sdk-invocation-id"))
         if attempt == self._refused:
             return self._refuse(service, request)
@@ -116,7 +116,7 @@ def _http_response(request: Any, status: int, body: str) -> AWSResponse:
 
 
 class _RawBody(io.BytesIO):
-    """A body as urllib3 gives it."""
+    """A response body like urllib3's."""
 
     def stream(self, **_: Any) -> Iterator[bytes]:
         yield self.read()

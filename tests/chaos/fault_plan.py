@@ -1,4 +1,4 @@
-"""Which fault befalls whom. Everything is chosen by the seed and by names, so that a run can be repeated."""
+"""The fault plan: which fault hits which invocation. It depends on the seed and names only, so a run is repeatable."""
 
 import random
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ FaultKind = Literal["kill", "freeze", "throttle", "conflict", "fail", "part", "l
 WRITE_CALLS = ("TransactWriteItems", "SendMessage", "PutObject")
 AWS_CALLS = (*WRITE_CALLS, "ChangeMessageVisibility", "GetItem", "Query")
 INJECTION_POINTS = tuple(f"{side} {what}" for what in (*AWS_CALLS, "effect", "answer") for side in ("before", "after"))
-FAULT_WEIGHTS: dict[FaultKind, int] = {  # how often, of a hundred
+FAULT_WEIGHTS: dict[FaultKind, int] = {  # in percent
     "kill": 52,
     "freeze": 10,
     "throttle": 12,
@@ -20,17 +20,17 @@ FAULT_WEIGHTS: dict[FaultKind, int] = {  # how often, of a hundred
     "lose": 10,
     "lose and fail": 6,
 }
-TIMED_FAULT_SHARE = 0.25  # of the kills and freezes; the others come at a named point
-CLOCK_SKEWS = (0.0, 0.0, 0.0, 0.0, -1.0, -0.4, -0.1, 0.1, 0.4, 1.0)  # how wrong a process's clock is, of the most
+TIMED_FAULT_SHARE = 0.25  # share of kills and freezes at a random moment; the others happen at a named point
+CLOCK_SKEWS = (0.0, 0.0, 0.0, 0.0, -1.0, -0.4, -0.1, 0.1, 0.4, 1.0)  # clock errors as shares of the maximum
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault, in one invocation: the `count`th time that it comes by `point`, or without one after `moment` seconds.
+    """A fault in one invocation: the `count`th time it reaches `point`, or without a point after `after_seconds`.
 
-    Calls of AWS are performed at "after" and not at "before". "fail" refuses a call and each repetition of it; "part"
-    lets none of them reach the service. "lose" performs the call and breaks the connection; "lose and fail" refuses
-    its repetitions after that.
+    At an "after" point the AWS call has been performed, at a "before" point it has not. "fail" refuses a call and its
+    retries; "part" lets none of them reach the service. "lose" performs the call and breaks the connection; "lose and
+    fail" then refuses the retries.
     """
 
     kind: FaultKind
@@ -43,18 +43,18 @@ class Fault:
 
 
 class FaultPlan:
-    """`skew` is the most, in seconds, that a process's clock may be wrong."""
+    """Chooses faults by seed. `skew` is the maximum error of a process's clock in seconds."""
 
     def __init__(self, seed: int, skew: float) -> None:
         self._seed = seed
         self._skew = skew
 
     def random_for(self, *names: object) -> random.Random:
-        """Dice of one's own, the same in each run of this seed."""
+        """A random generator for these names, the same in each run with this seed."""
         return random.Random("/".join(map(str, (self._seed, *names))))
 
     def fault_for(self, often: float, *names: object) -> Fault | None:
-        """A fault for one invocation, or none; `often` is between 0 and 1."""
+        """A fault for one invocation or None. `often` is its probability."""
         rng = self.random_for("order", *names)
         return _random_fault(rng) if rng.random() < often else None
 
@@ -74,5 +74,5 @@ def _random_fault(rng: random.Random) -> Fault:
 
 
 def _random_point(rng: random.Random, names: Sequence[str]) -> str:
-    """Writes to the table most of all: what a task is hangs on them."""
+    """A random point. Writes to the table are four times as likely as others."""
     return rng.choices(names, [4 if "Transact" in name else 1 for name in names])[0]

@@ -1,4 +1,4 @@
-"""Lambda, as far as it matters: environments that take one invocation at a time, and are replaced when they die."""
+"""A Lambda function's environments: each takes one invocation at a time and is replaced when it dies."""
 
 import contextlib
 import os
@@ -19,13 +19,13 @@ from chaos.event_log import agent_log_path, event_log_path
 from chaos.fault_plan import Fault, FaultPlan
 
 FREEZE_SECONDS = (2.0, 9.0)  # seconds; a lease is 5
-TIMEOUT_MARGIN_SECONDS = 3.0  # seconds past its time until an invocation is cut off, as Lambda does
-THAW_MARGIN_SECONDS = 12.0  # seconds that one gets which was frozen past its time
+TIMEOUT_MARGIN_SECONDS = 3.0  # seconds after its timeout until an invocation is killed, as on Lambda
+THAW_MARGIN_SECONDS = 12.0  # extra seconds for an invocation that was frozen
 START_TIMEOUT_SECONDS = 30.0
 
 
 class FaultCounter:
-    """The faults that really came about, by name."""
+    """Counts the faults that were injected, by name."""
 
     def __init__(self) -> None:
         self.by_name: Counter[str] = Counter()
@@ -49,7 +49,7 @@ class Environment:
     fault_plan: FaultPlan
 
     def invoke(self, event: dict[str, Any], seconds: float, fault: Fault | None) -> Any:
-        """The handler's answer. Raises EOFError or OSError where the process died of it."""
+        """The handler's answer. Raises EOFError or OSError if the process dies."""
         self.connection.send((event, seconds, fault))
         end = time.monotonic() + seconds + TIMEOUT_MARGIN_SECONDS
         if fault is not None and fault.after_seconds and not self.connection.poll(fault.after_seconds):
@@ -73,7 +73,7 @@ class Environment:
         return self._thaw() if fault.kind == "freeze" else 0.0
 
     def _thaw(self) -> float:
-        """How many seconds the invocation may be late for it."""
+        """Resumes the process. Returns the seconds by which the invocation may be late."""
         seconds = self.fault_plan.random_for("frozen", self.number).uniform(*FREEZE_SECONDS)
         time.sleep(seconds)
         os.kill(self.pid, signal.SIGCONT)
@@ -82,7 +82,7 @@ class Environment:
 
 @dataclass
 class Fleet:
-    """`most` environments. A context manager. Of `made` processes so far `skewed` had a clock that was wrong."""
+    """A context manager with `size` environments. `skewed_count` of the `process_count` processes had a wrong clock."""
 
     size: int
     folder: Path
@@ -116,7 +116,7 @@ class Fleet:
         self._listener.close()
 
     def invoke(self, event: dict[str, Any], seconds: float, fault: Fault | None = None) -> Any:
-        """The handler's answer; None where the environment died."""
+        """The handler's answer, None if the environment died."""
         environment = self._free.get()
         try:
             return environment.invoke(event, seconds, fault)

@@ -1,4 +1,4 @@
-"""What must hold afterwards, whatever befell. Each check gives complaints, which begin with the kind of harm."""
+"""The invariants after a run. Each check yields violations, whose texts begin with their kind."""
 
 import json
 from collections import Counter, defaultdict
@@ -29,7 +29,7 @@ def check_task(task: StoredTask) -> Iterator[str]:
 
 
 def _check_writes(task: StoredTask) -> Iterator[str]:
-    """One after the other, none of them over another, and none after the end."""
+    """Writes are in order, none overwrites another, and none comes after the end."""
     before: LogEntry = {"version": 0, "run": 0, "turns": 0, "state": ""}
     for write in task.writes:
         if write["replaced"]:
@@ -42,7 +42,7 @@ def _check_writes(task: StoredTask) -> Iterator[str]:
 
 
 def _check_turns(task: StoredTask) -> Iterator[str]:
-    """Without gaps, as planned, and with one answer for each call."""
+    """Turns have no gaps, follow the plan, and have one result per call."""
     count = int(task.head["turns"]["N"])
     if list(task.turns) != [f"turn#{number:06d}" for number in range(count)]:
         yield f"lost: of {count} turns there are {list(task.turns)}"
@@ -60,7 +60,7 @@ def _check_turns(task: StoredTask) -> Iterator[str]:
 
 
 def _check_model_calls(task: StoredTask) -> Iterator[str]:
-    """No run asks for a turn that was there when it took the task, or that it has saved itself."""
+    """No run asks the model for a turn that was saved before."""
     saved = {int(sk[5:]): write for write in task.writes for sk in write["wrote"] if sk.startswith("turn#")}
     for ask in task.model_calls:
         write = saved.get(ask["turn"])
@@ -72,7 +72,7 @@ def _check_model_calls(task: StoredTask) -> Iterator[str]:
 
 
 def check_effects(tasks: Mapping[str, StoredTask], event_log: list[LogEntry]) -> Iterator[tuple[str, str]]:
-    """Task and complaint. What was told done was done; what must not happen twice did not."""
+    """Yields task and violation. Reported effects happened; effects that must not repeat did not."""
     happened = Counter(line["key"] for line in event_log if line["kind"] == "effect")
     once = {line["key"] for line in event_log if line["kind"] == "effect" and line["tool"] in ONCE_ONLY_TOOLS}
     for key in sorted(once):
@@ -86,7 +86,7 @@ def check_effects(tasks: Mapping[str, StoredTask], event_log: list[LogEntry]) ->
 
 
 def check_scenario(scenario: Scenario, tasks: Mapping[str, StoredTask]) -> Iterator[str]:
-    """What the reader was told is what there is, and has been since he was told it first."""
+    """What the reader saw is what the table holds, and did not change after it was seen."""
     yield from scenario.violations
     for message, ids in scenario.tasks_by_message.items():
         if len(ids) > 1:
@@ -106,7 +106,7 @@ def check_scenario(scenario: Scenario, tasks: Mapping[str, StoredTask]) -> Itera
 
 
 def check_messages(tasks: Mapping[str, StoredTask]) -> Iterator[tuple[str, str]]:
-    """Task and complaint: one task for each message."""
+    """Yields task and violation: each message has one task."""
     owners: dict[str, set[str]] = defaultdict(set)
     for task in tasks.values():
         for message in task.task.get("history", []):

@@ -1,4 +1,4 @@
-"""The queue's side: hands messages to the fleet, and loses, doubles, holds back and mixes up some of them."""
+"""Queue delivery: passes messages to the fleet, and drops, duplicates, delays and reorders some of them."""
 
 import contextlib
 import random
@@ -13,8 +13,8 @@ from agentfn.testing import queue_event
 from chaos.fault_plan import FaultPlan
 from chaos.fleet import Fleet
 
-FAULT_RATE = 0.45  # how many deliveries get a fault on their way
-MESSAGE_FAULTS = {"drop": 4, "double": 4, "hold back": 4, "": 88}  # of a hundred messages
+FAULT_RATE = 0.45  # share of deliveries with a fault
+MESSAGE_FAULTS = {"drop": 4, "double": 4, "hold back": 4, "": 88}  # in percent of messages
 INVOCATION_TIMEOUTS = (6.0, 7.0, 9.0)  # that an invocation may take
 SWEEP_INTERVAL_SECONDS = 4.0
 POLL_SECONDS = 0.1
@@ -22,7 +22,7 @@ POLL_SECONDS = 0.1
 
 @dataclass
 class QueueDelivery:
-    """A context manager: it delivers inside, `most` messages at a time, and sweeps now and then."""
+    """A context manager that delivers up to `max_concurrent` messages at a time and invokes the sweep periodically."""
 
     fleet: Fleet
     sqs: Any
@@ -97,7 +97,7 @@ class QueueDelivery:
             self._delete(message)
 
     def _delete(self, message: Any) -> None:
-        with contextlib.suppress(self.sqs.exceptions.ClientError):  # the other one of two was faster
+        with contextlib.suppress(self.sqs.exceptions.ClientError):  # the other delivery was faster
             self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
 
     def _sweep(self) -> None:

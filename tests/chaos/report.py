@@ -1,4 +1,4 @@
-"""What came of a run."""
+"""The report of a run."""
 
 import json
 from collections import Counter
@@ -14,9 +14,9 @@ from chaos.stored_tasks import StoredTask
 
 @dataclass
 class ChaosReport:
-    """`complaints` by task: what should not be. `histories` of those tasks, from the diary and from the log.
+    """`violations` by task, and the `histories` of those tasks from the event log and the agent's log.
 
-    Of `processes`, `skewed` had a clock that was wrong; that is not counted among the faults.
+    `skewed` of the `processes` had a wrong clock, which does not count as a fault.
     """
 
     seed: int
@@ -39,7 +39,7 @@ class ChaosReport:
         )
 
     def check(self, scenarios: Iterable[Scenario], stored: Mapping[str, StoredTask], folder: Path) -> None:
-        """Looks for harm in all there is: table, diary, and what the callers were told."""
+        """Checks the invariants on the table, the event log and the callers' responses."""
         event_log = read_event_log(folder)
         self.states.update(task.state for task in stored.values())
         found = [*check_effects(stored, event_log), *check_messages(stored)]

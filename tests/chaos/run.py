@@ -1,4 +1,4 @@
-"""One run: AWS, the fleet, the queue's side and the callers, and then the reckoning."""
+"""One run: AWS, the fleet, queue delivery and callers, and then the report."""
 
 import json
 import os
@@ -29,10 +29,10 @@ REGION = "eu-central-1"
 SERVICES: tuple[Any, ...] = ("dynamodb", "s3", "sqs")
 PARALLEL_SCENARIOS = 64  # callers
 ENVIRONMENTS = 20
-RUNS = 15  # environments of these that the queue may have
-SKEW = 30.0  # seconds that clocks may be wrong
-VISIBILITY_SECONDS = "12"  # seconds; as long as an invocation may take, and more
-SETTLE_SECONDS = 8.0  # seconds after the last caller has gone, for what still wakes up
+RUNS = 15  # of these, for the queue
+SKEW = 30.0  # maximum clock error in seconds
+VISIBILITY_SECONDS = "12"  # seconds; longer than an invocation
+SETTLE_SECONDS = 8.0  # for delayed messages after the last caller
 SETTINGS = {
     "AGENTFN_LEASE_SECONDS": "5",
     "AGENTFN_RESERVE_SECONDS": "1",
@@ -53,7 +53,7 @@ def run_chaos(
     skew: float = SKEW,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ChaosReport:
-    """At least so many tasks and so many faults. The diary and the log go into the folder."""
+    """Runs at least so many tasks and faults. The event log and the agent's log go into `folder`."""
     started, fault_plan, fault_counts = time.monotonic(), FaultPlan(seed, skew), FaultCounter()
     with ExitStack() as stack:
         resources = stack.enter_context(_aws_server(folder))
@@ -75,7 +75,7 @@ def run_chaos(
 def _run_scenarios(
     fleet: Fleet, fault_plan: FaultPlan, tasks: int, faults: int, tell: Callable[[str], None]
 ) -> list[Scenario]:
-    """New callers come as others go, until there were enough of them and enough has befallen."""
+    """Starts callers as others finish, until there were enough callers and enough faults."""
     done: list[Scenario] = []
     running: set[Future[Scenario]] = set()
     number, told, at_once = 0, time.monotonic(), min(PARALLEL_SCENARIOS, tasks)
@@ -99,7 +99,7 @@ def _scan_items(client: Any, table: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _aws_server(folder: Path) -> Iterator[AwsResources]:
-    """Its process, and an environment in which boto3 finds it and nothing else."""
+    """The AWS process, in an environment in which boto3 finds only that."""
     command = [sys.executable, "-m", "chaos.aws_server", str(event_log_path(folder))]
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     own = {name: text for name, text in os.environ.items() if not name.startswith(("AWS_", "AGENT"))}
@@ -127,5 +127,5 @@ def _aws_server(folder: Path) -> Iterator[AwsResources]:
 
 
 def _worker_environment(resources: AwsResources) -> dict[str, str]:
-    """A worker's environment: short times, so that what dies is found soon."""
+    """A worker's environment variables, with short times so that dead runs are found soon."""
     return {**os.environ, **resources.environment(), **SETTINGS}

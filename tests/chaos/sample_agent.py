@@ -1,4 +1,4 @@
-"""The agent under test. Its model does what the first message says; its tools write down what they did."""
+"""The agent under test. Its model follows the steps in the first message; its tools log their effects."""
 
 import asyncio
 import json
@@ -15,17 +15,15 @@ from agentfn.tools import Tool
 from chaos.event_log import EventLog
 from chaos.fault_injection import FaultInjector
 
-PlannedStep = list[list[Any]]  # calls of one turn, each the name of a tool and its arguments
+PlannedStep = list[list[Any]]  # the calls of one turn: tool name and arguments
 
-CURRENT_RUN: ContextVar[tuple[str, int]] = ContextVar(
-    "holder", default=("", 0)
-)  # task and run that this code works for
-ONCE_ONLY_TOOLS = frozenset({"pay", "book"})  # the tools that must not act twice
+CURRENT_RUN: ContextVar[tuple[str, int]] = ContextVar("holder", default=("", 0))  # the task and run of the current code
+ONCE_ONLY_TOOLS = frozenset({"pay", "book"})  # tools whose effects must not happen twice
 TOOL_CHOICES = ("look", "look", "pay", "pay", "book", "book", "draw", "rest")
 
 
 def plan_steps(rng: random.Random) -> list[PlannedStep]:
-    """The steps of one task. One task in ten is longer than an invocation; one in six asks its user."""
+    """The random steps of one task. One task in ten is longer than an invocation; one in six asks its user."""
     count = rng.randint(9, 13) if rng.random() < 0.1 else rng.randint(1, 5)
     steps = [_random_step(rng, at) for at in range(count)]
     if rng.random() < 0.17:

@@ -1,4 +1,4 @@
-"""The callers: each sends one message, answers what the agent asks, may cancel, and looks at its task all the while."""
+"""Scenarios of callers: each sends one message, polls its task, answers the agent's question and may cancel."""
 
 import json
 import random
@@ -13,10 +13,10 @@ from chaos.fault_plan import FaultPlan
 from chaos.fleet import Fleet
 from chaos.sample_agent import PlannedStep, plan_steps
 
-FAULT_RATES = {"SendMessage": 0.25, "GetTask": 0.03, "CancelTask": 0.3}  # how many requests get a fault on their way
-REQUEST_TIMEOUT_SECONDS = 10.0  # that a request may take
+FAULT_RATES = {"SendMessage": 0.25, "GetTask": 0.03, "CancelTask": 0.3}  # share of requests with a fault
+REQUEST_TIMEOUT_SECONDS = 10.0  # of one request
 MAX_TRIES = 40
-TASK_TIMEOUT_SECONDS = 240.0  # seconds until a task that has not ended counts as lost
+TASK_TIMEOUT_SECONDS = 240.0  # after which a task counts as lost
 TOKEN = "alice-0123456789abcdef"
 TERMINAL_STATES = frozenset({"COMPLETED", "FAILED", "CANCELED", "REJECTED"})
 
@@ -28,7 +28,8 @@ Task = dict[str, Any]
 
 @dataclass
 class Scenario:
-    """`seen` is each terminal task that the reader was shown, `sent` the task of each answer to a message by its id."""
+    """The record of a scenario. `seen_final` has each terminal task that was read, `tasks_by_message` the tasks of each
+    message id."""
 
     number: int
     steps: list[PlannedStep]
@@ -42,7 +43,7 @@ class Scenario:
 
 @dataclass
 class ScenarioClient:
-    """Plays one errand. What goes wrong on the way is tried again, as a client would."""
+    """Runs one scenario. It retries failed requests, like a client."""
 
     fleet: Fleet
     fault_plan: FaultPlan
@@ -66,7 +67,7 @@ class ScenarioClient:
         return mine
 
     def _follow(self, rng: random.Random, cancel_at: float) -> None:
-        """Looks at the task until it is over, or waits for an answer that it never gets."""
+        """Polls the task until it ends, or stops while it waits for an answer."""
         end, pause = time.monotonic() + TASK_TIMEOUT_SECONDS, 0.7
         while time.monotonic() < end:
             time.sleep(pause)
@@ -88,7 +89,7 @@ class ScenarioClient:
         self.scenario.violations.append(f"lost: not ended after {TASK_TIMEOUT_SECONDS:.0f} s")
 
     def _send(self, rng: random.Random, text: str, name: str, task_id: str = "") -> Task | None:
-        """Until it is accepted; now and then twice at once."""
+        """Sends a message until it is accepted, sometimes twice at once."""
         message_id = f"{self.scenario.number}-{name}"
         said: dict[str, Any] = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         said |= {"taskId": task_id} if task_id else {}
@@ -122,7 +123,7 @@ class ScenarioClient:
         return state
 
     def _request(self, method: str, params: Any) -> Task | None:
-        """The result, or the error that trying again will not help; None where it never came to one."""
+        """The result, or an error that is not retryable; None after MAX_TRIES."""
         for _ in range(MAX_TRIES):
             with self.lock:
                 self.request_count += 1

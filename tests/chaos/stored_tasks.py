@@ -1,4 +1,4 @@
-"""A task as the table has it at the end, and what the diary tells of it."""
+"""Reads the stored tasks at the end of a run, with their lines of the event log."""
 
 import json
 from collections import defaultdict
@@ -14,7 +14,7 @@ from chaos.event_log import LogEntry
 
 @dataclass
 class StoredTask:
-    """`head` is the raw item, `task` its A2A task as JSON; `writes` and `asks` are lines of the diary."""
+    """A task. `head` is the raw item, `task` the A2A task as JSON; `writes` and `model_calls` are event log lines."""
 
     head: dict[str, Any]
     task: dict[str, Any]
@@ -39,7 +39,7 @@ class StoredTask:
 def read_tasks(
     items: Iterable[dict[str, Any]], event_log: list[LogEntry], payloads: PayloadCodec
 ) -> dict[str, StoredTask]:
-    """By id."""
+    """The tasks by id."""
     partitions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for item in items:
         partitions[item["pk"]["S"]].append(item)

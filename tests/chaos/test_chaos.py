@@ -1,4 +1,4 @@
-"""A short run of the chaos; `make chaos` is the long one."""
+"""A short chaos run; `make chaos` runs the long one."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Execution environments as processes: forked off one that has imported everything, each with a loop of its own.
+"""Execution environments as processes, forked from one that has imported everything.
 
-python -m chaos.worker SOCKET DIARY, then on standard input a line "number skew" for each process that is wanted.
+python -m chaos.worker SOCKET EVENT_LOG, then a line "number skew" on standard input for each process to start.
 """
 
 import os
@@ -28,10 +28,7 @@ SERVICES = ("dynamodb", "s3", "sqs")
 
 
 def shorten_timings() -> None:
-    """The one place where the product's times are made shorter than they are: a run has minutes, not hours.
-
-    Settings, as the lease, are made short by the environment; see `surroundings`.
-    """
+    """Shortens the library's times, because a run lasts minutes. Settings are shortened by `_worker_environment`."""
     sweep.ABANDONED_AFTER_SECONDS = 5.0
     sweep.RECHECK_AFTER_SECONDS = 20.0
     send_message.SAFETY_MARGIN_SECONDS = 1.0
@@ -40,7 +37,7 @@ def shorten_timings() -> None:
 
 
 class TracingRunner(runner.Runner):
-    """Lets model and tools know for which run they work."""
+    """Tells model and tools which run they work for."""
 
     async def run(self, record: TaskRecord, *arguments: Any, **named: Any) -> TaskRecord:
         CURRENT_RUN.set((record.task.id, record.run))
@@ -48,7 +45,7 @@ class TracingRunner(runner.Runner):
 
 
 def run_environment(number: int, skew: float, address: str, event_log_path: Path) -> None:
-    """One environment's life: invocations from the parent, one at a time, until it hangs up."""
+    """Runs one environment: handles invocations from the parent, one at a time, until the connection closes."""
     parent = Client(address, "AF_UNIX")
     parent.send(os.getpid())
     lock = threading.Lock()
@@ -82,10 +79,10 @@ def _next_invocation(parent: "Connection[Any, Any]") -> Any:
 
 
 def main(place: str, event_log: str) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # dead children are not waited for
     shorten_timings()
     for service in SERVICES:
-        aws_client(service)  # made once, and not connected yet: each process has its copy
+        aws_client(service)  # created once, not connected yet: each process has a copy
     for line in sys.stdin:
         number, skew = line.split()
         if os.fork() == 0:

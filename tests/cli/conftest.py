@@ -31,7 +31,7 @@ def other() -> Iterator[StubAgent]:
 
 @pytest.fixture
 def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Typed:
-    """`typed("send", ...)` is the command; its exit code, and what it said on both outputs. Without much waiting."""
+    """`typed("send", ...)` runs the command and returns its exit code and both outputs. Polling is fast."""
     for variable in ("AGENT_MODEL", "AGENTFN_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(sending, "FIRST_POLL_SECONDS", 0.02)

@@ -1,4 +1,4 @@
-"""An agent that is not one of ours: it plays the answers that it is given, one for each request."""
+"""A stub A2A agent that plays scripted responses, one per request."""
 
 import json
 import threading
@@ -19,8 +19,8 @@ def make_task(state: str, *artifacts: dict[str, Any], text: str = "") -> dict[st
 
 
 class StubAgent:
-    """`answers` are results of JSON-RPC calls, or HTTP statuses; `uploads` are those to other posts, with 201. `heard`
-    is what came: path and Authorization.
+    """`answers` are results of JSON-RPC calls or HTTP statuses; `uploads` are those of other POSTs, with 201.
+    `requests` has the path and Authorization of each request.
     """
 
     def __init__(self, url: str) -> None:

@@ -1,4 +1,4 @@
-"""Sudden deaths of a process, at any call of AWS, without touching anything of ours."""
+"""Crash injection: a process crashes before or after any AWS call, without changes to the library."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ CrashTiming = Literal["before", "after"]
 
 
 class ProcessCrash(BaseException):
-    """No `except Exception` holds it up, and whoever cleans up on the way out reaches AWS no more."""
+    """A crash: `except Exception` does not catch it, and cleanup code cannot reach AWS any more."""
 
 
 @dataclass
 class CrashInjector:
-    """`calls` are the operations of this process, `sent` the bodies of all messages that were sent to the queue.
+    """`calls` are the AWS operations of this process, `sent` the bodies of all messages sent to the queue.
 
-    `at` is the number of the call, counted from 0, before or after which the process dies; None lets it live.
+    `crash_at` is the index of the call before or after which the process crashes; None disables the crash.
     """
 
     crash_at: int | None = None
@@ -31,7 +31,7 @@ class CrashInjector:
     sent: list[str] = field(default_factory=list)
 
     def attach(self) -> None:
-        """From now on, for as long as the stage's clients live."""
+        """Observes the calls of the stage's clients from now on."""
         for service in SERVICES:
             events = aws_client(service).meta.events
             events.register("provide-client-params", self._before)
@@ -41,7 +41,7 @@ class CrashInjector:
         self.crashed = True
 
     def restart(self, at: int | None = None, when: CrashTiming = "before") -> None:
-        """Another process, whose calls are counted from 0."""
+        """Starts a new process, whose calls are counted from 0."""
         self.crashed, self.crash_at, self.timing, self.calls = False, at, when, []
 
     def _before(self, params: dict[str, Any], model: Any, **_: Any) -> None:
@@ -60,7 +60,7 @@ class CrashInjector:
 
 
 class CrashableStage:
-    """A stage with a reaper. An invocation that dies is the last of its process; the next one finds another."""
+    """A stage with crash injection. After a crash the next invocation gets a new process."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -71,7 +71,7 @@ class CrashableStage:
     def invoke(
         self, event: dict[str, Any], *, at: int | None = None, when: CrashTiming = "before", seconds: float = 60
     ) -> Any:
-        """What the handler answers; None where it died of it."""
+        """The handler's answer, None if it crashed."""
         self.injector.restart(at, when)
         try:
             answer = self._process(event, LocalLambdaContext(seconds))
@@ -83,17 +83,17 @@ class CrashableStage:
         return None if died else answer  # the HTTP adapter answers 500 to everything, but nobody is there to send it
 
     def send_event(self, text: str, *, wait: bool, message_id: str = "m1", **headers: str) -> dict[str, Any]:
-        """The event of a client's message."""
+        """The event of a caller's message."""
         said = {"messageId": message_id, "role": "ROLE_USER", "parts": [{"text": text}]}
         params = {"message": said, "configuration": {"returnImmediately": not wait}}
         return rpc_event("SendMessage", params, {**auth_headers("alice"), **headers})
 
     def queue_event(self, body: str) -> dict[str, Any]:
-        """The event of a message that the queue brings, whenever it should have come."""
+        """The event of a queue message, independent of its delay."""
         return queue_event({"MessageId": "letter", "ReceiptHandle": "none", "Body": body})
 
     def reset(self) -> None:
-        """As if the stage were new."""
+        """Resets the stage."""
         self.purge_queue()
         self.injector.sent.clear()
         for item in self.stage.table_items():
@@ -101,7 +101,7 @@ class CrashableStage:
             aws_client("dynamodb").delete_item(TableName=self.stage.resources.table, Key=key)
 
     def purge_queue(self) -> None:
-        """All messages are lost, those too that were not due yet."""
+        """Drops all messages, delayed ones included."""
         queue, url = aws_client("sqs"), self.stage.resources.queue_url
         queue.delete_queue(QueueUrl=url)
         queue.create_queue(QueueName=url.rsplit("/", 1)[-1])
@@ -117,7 +117,7 @@ class CrashableStage:
         return self.stage.get(self.only_task_id())
 
     def expire_leases(self) -> None:
-        """Every lease has ended long ago."""
+        """Expires every lease."""
         for head in self.task_items():
             if "lease_end" in head:
                 aws_client("dynamodb").update_item(
@@ -128,7 +128,7 @@ class CrashableStage:
                 )
 
     def run_until_done(self, redeliver: Callable[[], Any], most: int = 4) -> dict[str, Any]:
-        """The task after as many deliveries as it takes."""
+        """Delivers until the task is done or waits, and returns it."""
         for _ in range(most):
             self.expire_leases()
             redeliver()

@@ -1,9 +1,8 @@
-"""What if a mechanism were not there? Takes each out of a copy of agentfn, and has the tests say that it is missing.
+"""Mutation tests: removes each mechanism from a copy of agentfn and expects a test to fail.
 
     python tests/durability/mutations.py [part of a name ...]
 
-A mechanism that can be taken out unnoticed is one that nobody would miss when a change breaks it: the script then
-exits with 1.
+If no test fails without a mechanism, no test would notice when a change breaks it: the script exits with 1.
 """
 
 import os
@@ -158,7 +157,7 @@ MUTATIONS = (
 
 
 def caught(mutation: Mutation) -> str:
-    """The tests that failed without the mechanism, by name; empty where none did."""
+    """The name of the first test that failed without the mechanism, '' if none did."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "agentfn"
         shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -171,7 +170,7 @@ def caught(mutation: Mutation) -> str:
 
 
 def _pytest(folder: str, mutation: Mutation) -> subprocess.CompletedProcess[str]:
-    """Ends at the first failure. Makes sure that it is the copy that is tested."""
+    """Runs the tests up to the first failure, and asserts that they import the copy."""
     run = (
         "import importlib.util, pytest, sys; "
         f"assert importlib.util.find_spec('agentfn').origin.startswith({folder!r}); "

@@ -1,4 +1,4 @@
-"""A store of tasks on an AWS in memory, with a clock that is set by hand, for stories without pytest's fixtures."""
+"""A task store on an AWS in memory with a manual clock, for tests without pytest's fixtures."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -20,7 +20,7 @@ RETENTION_DAYS = 30
 
 
 class StoreHarness:
-    """`now` is in seconds since 1970. Close it when the story is over."""
+    """The store and its clock: `now` is in seconds since 1970. Close it after the test."""
 
     def __init__(self) -> None:
         self.now = 1_800_000_000.0
@@ -47,7 +47,7 @@ class StoreHarness:
         return item
 
     def count_items(self, pk: str) -> int:
-        """How many items the table has under a key."""
+        """The number of items with that partition key."""
         answer = aws_client("dynamodb").query(
             TableName=self.resources.table,
             KeyConditionExpression="pk = :pk",
@@ -57,7 +57,7 @@ class StoreHarness:
         return int(answer["Count"])
 
     def items(self, pk: str) -> list[dict[str, Any]]:
-        """All that the table has under a key, in the order of their sort keys."""
+        """The items with that partition key, in the order of their sort keys."""
         found = aws_client("dynamodb").query(
             TableName=self.resources.table,
             KeyConditionExpression="pk = :pk",
@@ -68,13 +68,13 @@ class StoreHarness:
         return items
 
     def reset(self) -> None:
-        """As if it were new, without making its clients anew."""
+        """Resets the store but keeps its clients."""
         self.now = 1_800_000_000.0
         aws_client("dynamodb").delete_table(TableName=self.resources.table)
         aws_client("dynamodb").create_table(TableName=self.resources.table, **TABLE_SCHEMA)
 
     def delete_expired(self) -> None:
-        """What DynamoDB does, late, with what has expired."""
+        """Deletes expired items, as DynamoDB does some time later."""
         table = aws_client("dynamodb")
         for item in table.scan(TableName=self.resources.table, ConsistentRead=True)["Items"]:
             if int(item["expires"]["N"]) <= self.now:

@@ -1,4 +1,4 @@
-"""What must be true of a store of tasks, whoever works on them in whatever order: a model to compare it with."""
+"""A model of the task store: the expected state, whatever actors do in whatever order."""
 
 import dataclasses
 import functools
@@ -21,7 +21,7 @@ WAITING_STATES = ("INPUT_REQUIRED", "AUTH_REQUIRED")
 
 @dataclasses.dataclass
 class ExpectedTask:
-    """What must be in the table of one task."""
+    """The expected state of one task."""
 
     expires: int
     state: str
@@ -35,7 +35,7 @@ class ExpectedTask:
 
     @property
     def write_condition(self) -> tuple[int, int, int, bool]:
-        """What a writer must have read last for his write to count."""
+        """The state that a writer must have read last for its write to succeed."""
         return self.version, self.run, len(self.turns), self.held
 
     @property
@@ -44,7 +44,7 @@ class ExpectedTask:
 
 
 class StoreActors(RuleBasedStateMachine):
-    """Each actor keeps the head that he saw last of each task, however old it is, and writes with it."""
+    """Actors on the store. Each keeps the record that it read last of each task, however old, and writes with it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class StoreActors(RuleBasedStateMachine):
 
     @invariant()
     def no_two_could_write(self) -> None:
-        """Of all who believe that they hold a task, one at most is not yet superseded."""
+        """At most one of the actors that hold a task is not superseded."""
         for task_id, truth in self.expected.items():
             believers = {
                 head.run
@@ -73,7 +73,7 @@ class StoreActors(RuleBasedStateMachine):
             assert len(believers) <= 1
 
     def sweep(self) -> None:
-        """Finds the open tasks whose time is over, oldest first, and puts off those that nobody holds."""
+        """Finds the open tasks whose lease is over, oldest first, and postpones those without a lease."""
         before = self.store.now - SWEEP_SLACK_SECONDS
         found = [task_id for _, task_id in self.store.run(self.store.tasks.find_abandoned(before, 50))]
         due = {task_id: truth for task_id, truth in self.expected.items() if truth.unfinished and not truth.deleted}
@@ -89,7 +89,7 @@ class StoreActors(RuleBasedStateMachine):
             self.check_task(task_id)
 
     def check_task(self, task_id: str) -> None:
-        """The table says of the task what the model says."""
+        """The table holds the task as the model expects it."""
         truth = self.expected.get(task_id)
         head = self.store.head_item(f"{AGENT}#{OWNER}#{task_id}")
         if truth is None or truth.deleted:
@@ -104,7 +104,7 @@ class StoreActors(RuleBasedStateMachine):
         assert self.store.count_items(f"{AGENT}#{OWNER}#{task_id}") == 1 + len(truth.turns) + truth.version
 
     def check_items(self, task_id: str) -> None:
-        """Turns and events are numbered without a gap, whoever wrote them."""
+        """Turns and events are numbered without gaps."""
         truth = self.expected[task_id]
         sort_keys = [item["sk"]["S"] for item in self.store.items(f"{AGENT}#{OWNER}#{task_id}")]
         turns = [f"turn#{number:06d}" for number in range(len(truth.turns))]
@@ -112,7 +112,7 @@ class StoreActors(RuleBasedStateMachine):
         assert sort_keys == ([] if truth.deleted else [*events, "head", *turns])
 
     def expect(self, work: Any, expected: bool) -> TaskRecord | None:
-        """The head after a write that the model expects to be accepted, or to be refused."""
+        """The record after a write that the model expects to succeed or to be refused."""
         try:
             head: TaskRecord = self.store.run(work)
         except ConflictError:
@@ -143,7 +143,7 @@ class StoreActors(RuleBasedStateMachine):
         return [task_id for task_id in self.unexpired() if self.expected[task_id].state not in TERMINAL_STATES]
 
     def candidates(self, such: Callable[[TaskRecord, float], bool]) -> list[tuple[str, str, TaskRecord]]:
-        """Who has seen such a head last, and of which task. Only whose run it is writes as its holder."""
+        """Actor, task and record of those who read such a record last. Only a run's actor writes as its holder."""
         able = [(*who, head) for who, (head, _) in self.last_read.items() if such(head, self.store.now)]
         return [
             (actor, task_id, head)
@@ -190,5 +190,5 @@ def state_number(name: str) -> TaskState:
 
 @functools.cache
 def shared_store() -> StoreHarness:
-    """One for all examples: its clients take longer to make than an example to play."""
+    """The store for all examples: creating its clients takes longer than an example."""
     return StoreHarness()

@@ -1,4 +1,4 @@
-"""A run looks, every two seconds, whether its task is still its own."""
+"""A run checks every two seconds whether its task was cancelled or taken over."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""A process that dies, at whatever instruction: the task ends all the same, and nothing is done twice.
+"""Crashes at any AWS call: the task ends all the same, and no effect happens twice.
 
 More of it, with stages of their own, in the other modules of this folder.
 """

@@ -1,4 +1,4 @@
-"""Late writers, one by one: what a run that was frozen, or read too early, can still do to a task."""
+"""Fencing: the writes of a run that was frozen or read too early are refused."""
 
 from collections.abc import Iterator
 from typing import Any

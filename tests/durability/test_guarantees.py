@@ -1,4 +1,4 @@
-"""Promises that need no fault to be put to the test."""
+"""Guarantees that can be tested without faults."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the pages on durability say: the tests that they name are there, and their code does what they say it does."""
+"""The pages on durability: the tests that they name exist and their code works."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Large results and long transcripts, through the handler: nothing is too large for its place."""
+"""Large results and long transcripts through the handler."""
 
 import json
 from typing import Any

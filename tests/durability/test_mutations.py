@@ -1,4 +1,4 @@
-"""The mutations fit the code as it is, so that `mutations.py` takes out what it says, and their tests are there."""
+"""Each mutation matches the current code, and its test exists."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A task of several loops whose process dies, at whatever instruction: finished loops stay finished."""
+"""Crashes in a task with nested loops: finished loops are not repeated."""
 
 import asyncio
 from collections import Counter

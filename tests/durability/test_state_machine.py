@@ -1,4 +1,4 @@
-"""Several who work on the same tasks at once, in whatever order, against a model of what the store promises."""
+"""Stateful tests: several actors work on the same tasks in any order, compared with a model of the store."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""A process that dies while it lets go of its task for lack of time."""
+"""Crashes while a run suspends its task because time is short."""
 
 import itertools
 from collections.abc import Iterator

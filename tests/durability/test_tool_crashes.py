@@ -1,4 +1,4 @@
-"""A process that dies in the middle of its tools: what had an effect has it once, what does no harm is done again."""
+"""Crashes during tool calls: tools with side effects do not run again, idempotent ones do."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -17,14 +17,14 @@ Answer = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAgent]:
-    """One agent for the stories that leave it as it was."""
+    """One local agent for all tests that do not change it."""
     folder = write_agent_folder(tmp_path_factory.mktemp("functions") / "clerk")
     with LocalAgent(folder, environment=SCRIPTED) as local:
         yield local
 
 
 class Caller:
-    """Someone who talks JSON-RPC over HTTP."""
+    """A JSON-RPC client over HTTP."""
 
     def __init__(self, local: LocalAgent, http: httpx.Client) -> None:
         self._url = local.url
@@ -48,7 +48,7 @@ class Caller:
         return task
 
     def watch(self, task_id: str, until: Callable[[Answer], bool]) -> Answer:
-        """Polls until the task is so; the test's own timeout is the limit."""
+        """Polls until the task meets the condition or the test times out."""
         while not until(task := self.get(task_id)):
             time.sleep(0.02)
         return task

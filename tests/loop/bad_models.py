@@ -1,4 +1,4 @@
-"""What models with bad manners say, in both protocols."""
+"""Malformed model output, in both tool protocols."""
 
 import json
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from agentfn.testing import ScriptedModel
 from agentfn.testing.scripted_model import ScriptedAnswer
 
 NO_USAGE = Usage()
-LONE_SURROGATE = "\ud83d"  # of a character
-MAX_MODEL_CALLS = 150  # that a loop of a test may ask; whoever asks more would ask for ever
+LONE_SURROGATE = "\ud83d"  # half of a character
+MAX_MODEL_CALLS = 150  # that a loop may make; more means that it never ends
 
-# Letters that are no letters, letters that turn others round, and halves of letters.
+# Control characters, direction marks and lone surrogates.
 ODD_TEXTS = [
     "日本 😀",
     "a\x00b",
@@ -65,7 +65,7 @@ ODD_ARGUMENTS = [
 
 @dataclass(frozen=True)
 class ProtocolSpeaker:
-    """Says the same in either protocol. The arguments are raw text, spliced in as they are."""
+    """Makes the same response in either protocol. The arguments are raw text and not encoded."""
 
     protocol: str
 
@@ -99,7 +99,7 @@ def json_action(name: str, arguments: str, thought: str = "") -> str:
 
 
 def endless_model(lines: Iterator[ScriptedAnswer], *, closing: ScriptedAnswer | None = None) -> ScriptedModel:
-    """A model that never runs out of lines; with `closing`, it says that when its tools are off."""
+    """A model with endless responses; with `closing`, it answers that when its tools are off."""
 
     def answer(prompt: ModelRequest) -> ScriptedAnswer:
         assert len(model.requests) < MAX_MODEL_CALLS, "this loop has no end"
@@ -110,5 +110,5 @@ def endless_model(lines: Iterator[ScriptedAnswer], *, closing: ScriptedAnswer | 
 
 
 def is_closing(prompt: ModelRequest) -> bool:
-    """Whether that is a closing prompt. In plain text, tools are off where it says so."""
+    """Whether it is a closing request: tools are off, which in plain text the instructions say."""
     return prompt.tool_choice == "none" or "tools are off" in prompt.turns[-1].text.lower()

@@ -1,4 +1,4 @@
-"""A loop to play with, and its surroundings."""
+"""Fixtures: a loop with a workspace and tools."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A loop without AWS: a workspace in memory, tools that leave a trace, and a check for transcripts."""
+"""Runs a loop without AWS: a workspace in memory, tools that record their effects, and checks of transcripts."""
 
 import asyncio
 import dataclasses
@@ -21,7 +21,7 @@ HELLO = Turn("user", "hi")
 
 
 class MemoryWorkspace:
-    """The files of a task, in memory."""
+    """A workspace in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class MemoryWorkspace:
 
 
 class TracingTools:
-    """Tools that say what they did, in `done`; `most` is how many ran at once at the busiest moment."""
+    """Tools that record their effects in `effects`; `max_parallel` is the highest number of parallel calls."""
 
     def __init__(self) -> None:
         self.effects: list[str] = []
@@ -163,7 +163,7 @@ class LoopHarness:
 
 
 def check_transcript(turns: Sequence[Turn]) -> None:
-    """What providers ask for: every call answered once, at once, in order, by a result that says something."""
+    """Asserts what providers require: each call has one result, in order, directly after its turn, and not empty."""
     waiting: list[str] = []
     seen: set[str] = set()
     for turn in turns:
@@ -183,7 +183,7 @@ def check_transcript(turns: Sequence[Turn]) -> None:
 
 
 def check_request(prompt: ModelRequest) -> None:
-    """What any provider takes: as a transcript, and as the chat messages that become of it."""
+    """Asserts that any provider accepts the request, as transcript and as chat messages."""
     assert prompt.turns[0].role == "user"
     assert prompt.turns[-1].role in ("user", "tool")
     check_transcript(prompt.turns)
@@ -200,7 +200,7 @@ def check_request(prompt: ModelRequest) -> None:
 
 
 def check_events(events: Sequence[LoopEvent]) -> None:
-    """Steps never go back, each event is JSON, and the last one, and no other, is final."""
+    """Asserts that steps never decrease, each event is JSON, and only the last one is final."""
     steps = [event.step for event in events]
     assert steps == sorted(steps)
     assert [isinstance(event, LoopFinished) for event in events] == [False] * (len(events) - 1) + [True]

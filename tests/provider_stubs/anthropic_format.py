@@ -1,4 +1,4 @@
-"""Anthropic's messages on the wire.
+"""Anthropic's message format on the wire.
 
 Arguments travel as an object, so text that is not JSON cannot be played in this dialect.
 Sources: https://docs.anthropic.com/en/api/messages, https://docs.anthropic.com/en/docs/build-with-claude/streaming

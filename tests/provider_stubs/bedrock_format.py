@@ -1,4 +1,4 @@
-"""Bedrock's Converse on the wire.
+"""Bedrock's Converse format on the wire.
 
 Arguments travel as an object, so text that is not JSON cannot be played in this dialect.
 Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html,

@@ -63,7 +63,7 @@ def hello_request(text: str = "Where is Paris?", **options: Any) -> ModelRequest
 
 
 def request_with_calls(*calls: ToolCall, after: tuple[Turn, ...] = (), **options: Any) -> ModelRequest:
-    """A transcript in which the model made these calls and each has its result."""
+    """A request whose transcript has these calls and their results."""
     results = tuple(Turn("tool", f"saw {call.id}", tool_call_id=call.id, tool_name=call.name) for call in calls)
     turns = (Turn("user", "Look."), Turn("assistant", tool_calls=calls), *results, *after)
     return ModelRequest("Be brief.", turns, **{"tools": (LOOK_TOOL,), **options})

@@ -43,7 +43,7 @@ def streamed(
 
 
 def failure(dialect: Dialect, line: ScriptedError) -> tuple[dict[str, Any], dict[str, str]]:
-    """Body and headers."""
+    """The body and headers of an error."""
     if dialect == "bedrock":
         return bedrock_format.failure(line), {
             "x-amzn-errortype": f"{line.kind}:http://internal.amazon.com/",

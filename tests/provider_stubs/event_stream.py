@@ -1,4 +1,4 @@
-"""AWS's event stream encoding: a prelude with its CRC, headers, a payload, and a CRC of it all.
+"""AWS's event stream encoding: a prelude with its CRC, headers, a payload, and a CRC of the whole.
 
 Source: https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html
 """

@@ -128,7 +128,7 @@ def _openai_calls(message: Body, at: str) -> Iterator[str]:
 
 
 def _strict(schema: Any) -> Iterator[str]:
-    """What structured outputs ask of a schema that is to be followed strictly."""
+    """The rules of structured outputs for a strict schema."""
     if isinstance(schema, list):
         for item in schema:
             yield from _strict(item)
@@ -191,7 +191,7 @@ def _anthropic_messages(messages: list[Body]) -> Iterator[str]:
 
 
 def _merge_messages(messages: list[Body]) -> list[tuple[str, list[Body]]]:
-    """Consecutive messages of one role are taken as one."""
+    """Merges consecutive messages of one role."""
     merged: list[tuple[str, list[Body]]] = []
     for message in messages:
         content = list(_blocks([message]))

@@ -10,7 +10,7 @@ DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic", "bedrock")
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """A model's answer. `calls` are id, name, arguments; `finish` is OpenAI's word, None for the usual one.
+    """A model's answer. `calls` are id, name, arguments; `finish` is OpenAI's finish reason, None for the usual one.
 
     `cached` and `written` are the parts of `prompt` that came from a cache and went into one.
     `thinking` is text and signature of signed blocks; a block without text is a redacted one.
@@ -47,14 +47,14 @@ class NoResponse:
 
 @dataclass(frozen=True)
 class RawBody:
-    """A body in whatever shape, with status 200."""
+    """A body of any shape, with status 200."""
 
     shape: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Deltas:
-    """A stream in OpenAI's dialect whose chunks have these deltas, whatever they hold; a finish reason too."""
+    """A stream in OpenAI's format whose chunks have these deltas and a finish reason."""
 
     deltas: tuple[dict[str, Any], ...]
     finish: str | None = "tool_calls"
@@ -72,7 +72,7 @@ class BrokenStream:
 
 @dataclass(frozen=True)
 class RepeatedEvents:
-    """A stream in which each event at one of these places comes twice."""
+    """A stream in which the events at these indices are repeated."""
 
     line: ScriptedReply | Deltas
     places: tuple[int, ...]
@@ -86,7 +86,7 @@ def says(text: str | None, *, cached: int = 0, finish: str | None = None) -> Scr
 
 
 def calls(*these: tuple[str | None, str, Any], text: str | None = None, finish: str | None = None) -> ScriptedReply:
-    """Arguments that are not text are written as JSON; text goes out as it is, broken or not."""
+    """A reply with tool calls. Arguments that are not text are written as JSON; text is sent unchanged."""
     raw = tuple((id_, name, args if isinstance(args, str) else json.dumps(args)) for id_, name, args in these)
     return ScriptedReply(text, raw, finish)
 
@@ -112,6 +112,6 @@ def drops() -> NoResponse:
 
 
 def split_pieces(text: str) -> list[str]:
-    """Text as it is streamed: a few pieces, of which none is empty."""
+    """Splits text into a few pieces for streaming, none of them empty."""
     size = max(1, -(-len(text) // 3))
     return [text[start : start + size] for start in range(0, len(text), size)]

@@ -22,7 +22,7 @@ TOKEN = "a-token-of-the-tests"
 
 @dataclass
 class Environment:
-    """A process that runs the runtime client, and the service that it talks to."""
+    """A process with the runtime client, and the Runtime API server that it calls."""
 
     service: RuntimeApiServer
     process: subprocess.Popen[bytes]
@@ -50,7 +50,7 @@ def task_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def start(task_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starting]:
-    """`start("app.handler", VARIABLE="…")` makes an execution environment."""
+    """`start("app.handler", VARIABLE="…")` starts an execution environment."""
     with ExitStack() as stack:
 
         def start(handler: str, command: tuple[str, ...] | None = None, **environment: str) -> Environment:
@@ -97,7 +97,7 @@ def aws() -> Iterator[EmbeddedAws]:
 
 @pytest.fixture(scope="module")
 def of_the_agent(aws: EmbeddedAws) -> Mapping[str, str]:
-    """The environment of the agent's function, as the template makes it."""
+    """The environment variables of the agent's function, as in the template."""
     return {
         "AWS_ENDPOINT_URL": aws.url,
         "AWS_ACCESS_KEY_ID": "local",
@@ -116,6 +116,6 @@ def message(text: str, method: str = "SendStreamingMessage") -> dict[str, Any]:
 
 
 def events(body: bytes) -> list[dict[str, Any]]:
-    """What a stream of server-sent events says."""
+    """The events of a stream of server-sent events."""
     lines = body.decode().splitlines()
     return [json.loads(line.removeprefix("data:"))["result"] for line in lines if line.startswith("data:")]

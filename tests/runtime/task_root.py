@@ -1,4 +1,4 @@
-"""What Lambda finds at /var/task: an agent, and handlers that are none."""
+"""Writes a task root (/var/task): an agent, and plain handlers."""
 
 from pathlib import Path
 

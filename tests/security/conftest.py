@@ -1,4 +1,4 @@
-"""Where this process connects to, as the interpreter itself tells it."""
+"""Records the connections of this process with an audit hook."""
 
 import sys
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ sys.addaudithook(_audit)
 
 @pytest.fixture
 def connected() -> Iterator[list[str]]:
-    """The addresses that connections were begun to during the test."""
+    """The addresses to which connections were started during the test."""
     _seen.clear()
     yield _seen
     _seen.clear()

@@ -1,4 +1,4 @@
-"""Requests as nobody should send them: good ones that were bent, and what never was one."""
+"""Hypothesis strategies for malformed requests: mutated valid ones, and random ones."""
 
 import base64
 import json
@@ -213,7 +213,7 @@ NOT_NUMBERS = [float("nan"), float("inf"), float("-inf")]
 
 
 def deep(levels: int, *, lists: bool = True) -> Any:
-    """Objects in each other, every other one a list."""
+    """Nested objects, every second one a list."""
     value: Any = "bottom"
     for level in range(levels):
         value = [value] if lists and level % 2 else {"a": value}
@@ -232,7 +232,7 @@ ANYTHING = st.recursive(
 
 @dataclass(frozen=True)
 class DuplicateKey:
-    """A member that is there two times, which no dictionary can hold."""
+    """A JSON member that occurs twice, which a dict cannot hold."""
 
     first: Any
     second: Any
@@ -246,7 +246,7 @@ def value_paths(shape: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, .
 
 
 def change_at(shape: Any, path: tuple[Any, ...], kind: str, value: Any) -> Any:
-    """A copy of `shape` with what is at `path` replaced, left out, told twice, or with another member beside it."""
+    """A copy of `shape` with the value at `path` replaced, removed, duplicated, or with another member beside it."""
     if not path:
         if kind == "beside" and isinstance(shape, dict):
             return {**shape, "extra" if not isinstance(value, str) else value: value}
@@ -265,7 +265,7 @@ def change_at(shape: Any, path: tuple[Any, ...], kind: str, value: Any) -> Any:
 
 
 def write_json(value: Any) -> str:
-    """As JSON, except for what JSON cannot hold: that is written all the same."""
+    """Writes JSON, including values that JSON does not allow."""
     match value:
         case dict():
             members = []
@@ -297,7 +297,7 @@ def _path_through_duplicates(shape: Any, path: tuple[Any, ...]) -> bool:
 
 @st.composite
 def bodies(draw: st.DrawFn, shape: Any) -> str | bytes | None:
-    """Text; or bytes, which travel as base64 and need not be text."""
+    """A body: text, or bytes that are sent as base64."""
     text = write_json(draw(mutate(shape)))
     match draw(
         st.sampled_from(["whole", "whole", "whole", "whole", "cut", "bytes", "flipped", "none", "bom", "twice"])
@@ -354,7 +354,7 @@ SEGMENTS = [text for text in ODD_VALUES if len(text) < 300 and "\ud800" not in t
 
 @st.composite
 def paths(draw: st.DrawFn, known: list[str]) -> str:
-    """Of the agent's own, with whatever in the place of ids, and tricks around it."""
+    """Paths of the agent with arbitrary ids, and variations of them."""
     path = draw(st.sampled_from(known))
     while "{id}" in path:
         path = path.replace(
@@ -384,7 +384,7 @@ def paths(draw: st.DrawFn, known: list[str]) -> str:
 
 @st.composite
 def events(draw: st.DrawFn, method: str, path: str, body: str | bytes | None, version: str = "") -> dict[str, Any]:
-    """As one of the gateways hands it over, mostly with a token and with what such a request says of itself."""
+    """An event of one of the gateways, mostly with a token and matching headers."""
     headers = {"Content-Type": "application/json", **({"A2A-Version": version} if version else {})}
     headers |= auth_headers("alice") if draw(st.integers(0, 9)) else {}
     headers |= draw(HEADERS)

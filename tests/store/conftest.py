@@ -1,4 +1,4 @@
-"""Tasks in a table in memory, put together as a deployed agent has them, and a clock that can be set."""
+"""A task store on a table in memory, wired as in a deployed agent, with a manual clock."""
 
 import asyncio
 import dataclasses
@@ -72,7 +72,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreWorld]:
     answer, lock = BotocoreStubber.__call__, threading.RLock()
 
     def one_at_a_time(*arguments: Any, **named: Any) -> Any:
-        """moto's tables are not made for threads."""
+        """moto's tables are not thread-safe."""
         with lock:
             return answer(*arguments, **named)
 

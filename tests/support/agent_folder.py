@@ -1,4 +1,4 @@
-"""An agent's folder, as someone would write it, whose model is steered by the first word of the message."""
+"""Writes an agent's folder. The first word of a message selects what its model does."""
 
 from pathlib import Path
 

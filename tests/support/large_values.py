@@ -1,9 +1,9 @@
-"""Much text, and how much room it takes."""
+"""Large texts, and the size of items."""
 
 import random
 from typing import Any
 
-MAX_ITEM_BYTES = 400 * 1024  # bytes; DynamoDB takes no larger one
+MAX_ITEM_BYTES = 400 * 1024  # DynamoDB's limit
 
 
 def random_text(size: int, seed: int = 1) -> str:
@@ -12,7 +12,7 @@ def random_text(size: int, seed: int = 1) -> str:
 
 
 def item_bytes(value: Any) -> int:
-    """About as DynamoDB counts, and a little more: names and values in bytes."""
+    """The size of an item in bytes, slightly more than DynamoDB counts."""
     match value:
         case dict():
             return sum(len(name) + item_bytes(inner) for name, inner in value.items())

@@ -1,4 +1,4 @@
-"""Clients of both dialects over both bindings: what they send is written out, what they get is as it came."""
+"""A2A clients for both protocol versions and both bindings, with raw requests and responses."""
 
 import base64
 import json
@@ -43,7 +43,7 @@ REST_PATHS = {
 
 @dataclass(frozen=True)
 class ProtocolResponse:
-    """`error` is the protocol's name of one, as TASK_NOT_FOUND, whatever form it came in."""
+    """A response. `error` is the protocol's name of the error, such as TASK_NOT_FOUND, in any form."""
 
     status: int
     content_type: str
@@ -57,7 +57,7 @@ class ProtocolResponse:
 
     @property
     def result(self) -> Any:
-        """The result, out of its envelope."""
+        """The result without its JSON-RPC envelope."""
         [event] = self.events
         return event["result"] if "jsonrpc" in event else event
 
@@ -84,7 +84,7 @@ class ProtocolClient:
         return f"{'0.3' if self.v0_3 else '1.0'} {'HTTP+JSON' if self.rest else 'JSON-RPC'}"
 
     def post(self, stage: Stage, path: str, body: str | None, *, method: str = "POST", **rest: Any) -> ProtocolResponse:
-        """The body as it is. `version` and `caller` may be others than usual."""
+        """Posts the body unchanged. `version` and `caller` override the defaults."""
         version = rest.pop("version", "" if self.v0_3 else "1.0")
         headers = {"Content-Type": "application/json", **({"A2A-Version": version} if version else {})}
         headers |= rest.pop("headers", {})
@@ -94,12 +94,12 @@ class ProtocolClient:
         return ProtocolResponse(answer["statusCode"], answer["headers"].get("content-type", ""), answer["body"])
 
     def send(self, stage: Stage, *parts: Mapping[str, Any], **rest: Any) -> ProtocolResponse:
-        """Parts in the words of 1.0; `rest` are further members of the message, or `configuration`."""
+        """Sends a message with parts in the form of 1.0; `rest` has further members, or `configuration`."""
         passed = {name: rest.pop(name) for name in ("version", "caller", "headers") if name in rest}
         return self._said("send", stage, self.request(*parts, **rest), **passed)
 
     def call(self, stage: Stage, what: str, task_id: str = "", **rest: Any) -> ProtocolResponse:
-        """Anything but a message. `config` is the id of a push configuration, `query` what goes into an address."""
+        """Calls any other method. `config` is the id of a push configuration, `query` the query string."""
         passed = {name: rest.pop(name) for name in ("version", "caller", "headers", "query") if name in rest}
         config, body = rest.pop("config", ""), rest.pop("body", {})
         if not self.rest:
@@ -111,7 +111,7 @@ class ProtocolClient:
         return self.post(stage, path, sent, method=method, **passed)
 
     def stream(self, stage: Stage, what: str, params: Any, task_id: str = "", seconds: float = 60) -> ProtocolResponse:
-        """Through the door that streams."""
+        """Calls a method through the streaming handler."""
         headers = auth_headers("alice") | ({} if self.v0_3 else {"A2A-Version": "1.0"})
         if self.rest:
             method, path = REST_PATHS[what].split(" ")
@@ -130,7 +130,7 @@ class ProtocolClient:
         return json.dumps({"jsonrpc": "2.0", "id": 1, "method": RPC_METHODS[what][self.v0_3], "params": params})
 
     def request(self, *parts: Mapping[str, Any], **rest: Any) -> dict[str, Any]:
-        """A message as it is sent, with its configuration."""
+        """The parameters of a message with its configuration."""
         configuration = dict(rest.pop("configuration", {}))
         said = {"messageId": str(uuid4()), "role": "ROLE_USER", **rest}
         if self.v0_3 and not self.rest:
@@ -141,7 +141,7 @@ class ProtocolClient:
         return {"message": said, "configuration": configuration}
 
     def push_config(self, task_id: str, url: str, config: str) -> dict[str, Any]:
-        """A push configuration as it is set."""
+        """The parameters that set a push configuration."""
         if not self.v0_3:
             return {"taskId": task_id, "url": url, "id": config}
         inner = {"pushNotificationConfig": {"url": url, "id": config}}
@@ -156,7 +156,7 @@ class ProtocolClient:
         return "canceled" if said == "cancelled" else said  # 0.3 spells it so over HTTP
 
     def data(self, message: Any) -> Any:
-        """What the first part of a message or an artifact holds."""
+        """The data of the first part of a message or artifact."""
         part = message.get("parts", message.get("content"))[0]
         return part["data"]["data"] if self.v0_3 and self.rest else part["data"]
 

@@ -1,4 +1,4 @@
-"""A server on loopback that says anything, and counts who comes."""
+"""An HTTP server on loopback that sends raw responses and counts connections."""
 
 import contextlib
 import socket
@@ -23,7 +23,7 @@ def redirect_response(location: str, status: int = 302) -> bytes:
 
 
 class RawHttpServer:
-    """Use as a context manager. A callable answer is given what it says with, and an event that ends it."""
+    """A context manager. A callable answer gets a write function and an event that is set at the end."""
 
     def __init__(self, answer: RawResponse, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> None:
         self.answer = answer
@@ -72,7 +72,7 @@ class RawHttpServer:
         self._thread.join()
 
     def header(self, name: str) -> str:
-        """Of the newest request; empty where it had none."""
+        """A header of the latest request, '' if it had none."""
         lines = (line.partition(": ") for line in self.heads[-1].splitlines()[1:])
         return next((value for key, _, value in lines if key.lower() == name.lower()), "")
 

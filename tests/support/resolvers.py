@@ -1,4 +1,4 @@
-"""Hosts that do not exist, and where they lead."""
+"""DNS resolvers for hosts that do not exist."""
 
 from agentfn.fetch.address_policy import Resolver
 
@@ -37,7 +37,7 @@ def resolver_to(*addresses: str) -> Resolver:
 
 
 def changing_resolver(*answers: str) -> Resolver:
-    """A name that is at the next of these addresses each time it is asked for. It is asked no more often than that."""
+    """Resolves to the next of these addresses each time. More lookups than addresses fail."""
     left = list(answers)
 
     async def resolver(_: str) -> list[str]:

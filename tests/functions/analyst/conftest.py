@@ -1,4 +1,4 @@
-"""The analyst's folder on the path, as on Lambda, where it is the task root."""
+"""Puts the analyst's folder on sys.path, as on Lambda, where it is the task root."""
 
 import sys
 from pathlib import Path
@@ -12,12 +12,12 @@ sys.path.insert(0, str(AGENT))
 
 @pytest.fixture
 def desk(tmp_path: Path) -> ToolHarness:
-    """An empty desk."""
+    """A harness without files."""
     return ToolHarness(tmp_path)
 
 
 @pytest.fixture
 def penguin_desk(desk: ToolHarness) -> ToolHarness:
-    """A desk with the sample data on it."""
+    """A harness with the sample data."""
     desk.attach("penguins.csv", (AGENT / "data" / "penguins.csv").read_bytes())
     return desk

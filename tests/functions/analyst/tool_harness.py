@@ -1,4 +1,4 @@
-"""A task's files in a folder, for tools and loops that need no AWS."""
+"""Runs tools and loops without AWS on files in a folder."""
 
 import asyncio
 import mimetypes
@@ -18,7 +18,7 @@ AGENT = Path(__file__).resolve().parents[3] / "functions" / "analyst"
 
 @dataclass
 class ToolHarness:
-    """A workspace: `folder` holds what was put on it and what tools produced, `told` the progress they reported."""
+    """A workspace: `folder` has the attached and produced files, `progress` the reported progress."""
 
     folder: Path
     attached: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class ToolHarness:
         raise AssertionError("the analyst's tools make files, not links")
 
     def attach(self, name: str, content: bytes | str) -> Path:
-        """An attached file."""
+        """Attaches a file."""
         path = self.folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         self.attached.append(name)
@@ -61,7 +61,7 @@ class ToolHarness:
         return Context("task-1", "call-1", Deadline.after(60), self, self.progress.append)
 
     def call(self, tool: Tool, **arguments: Any) -> str:
-        """Calls the tool as the loop would, keeps its files and returns what the model reads."""
+        """Calls the tool like the loop, saves its files and returns the result as the model reads it."""
         named = {
             name: self.local_path(value) if name in tool.file_parameters else value for name, value in arguments.items()
         }
@@ -73,7 +73,7 @@ class ToolHarness:
         return output.render()
 
     def run_loop(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
-        """The whole loop over a transcript, to its end."""
+        """Runs the loop over a transcript to its end."""
         loop = AgentLoop(model, ToolRegistry(tools), environment=LoopEnvironment("task-1", self, Deadline.after(60)))
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
         return asyncio.run(loop.run(said))

@@ -1,4 +1,4 @@
-"""The librarian's folder on the path, as on Lambda, where it is the task root."""
+"""Puts the librarian's folder on sys.path, as on Lambda, where it is the task root."""
 
 import sys
 
@@ -12,13 +12,13 @@ sys.path.insert(0, str(AGENT))
 
 @pytest.fixture
 def desk() -> ToolHarness:
-    """An empty desk."""
+    """A harness without files."""
     return ToolHarness()
 
 
 @pytest.fixture
 def packet_desk(desk: ToolHarness) -> ToolHarness:
-    """A desk with the sample packet on it."""
+    """A harness with the sample packet."""
     for name, content in packet().items():
         desk.attach(name, content)
     return desk

@@ -1,4 +1,4 @@
-"""Makes the sample packet in functions/librarian/data of packet.md and memo.md here, the same bytes each time.
+"""Makes the sample packet in functions/librarian/data from packet.md and memo.md, the same bytes each time.
 
 python tests/functions/librarian/make_packet.py
 """
@@ -33,7 +33,7 @@ WORD_STYLES = {"#": "Title", "##": "Heading1", "###": "Heading2"}
 
 
 class Pages(FPDF):
-    """A4, without compression: so that it is the same bytes with every zlib, and readable in a diff."""
+    """A4 pages without compression, so that the bytes do not depend on zlib and a diff is readable."""
 
     def __init__(self, running: str = "", foot: str = "Packet page") -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Pages(FPDF):
 
 
 def packet_pdf(*, outline: bool = True) -> bytes:
-    """The packet; without `outline`, as a program makes it that writes no bookmarks."""
+    """The packet as PDF; without `outline` it has no bookmarks."""
     pages = Pages("Town of Alder Reach - council meeting of 9 November 2026")
     for block in _blocks("packet.md"):
         mark, _, title = block.partition(" ")
@@ -110,7 +110,7 @@ def memo_docx() -> bytes:
 
 
 def docx(blocks: Sequence[str], styles: Sequence[tuple[str, str]] = STYLES) -> bytes:
-    """A Word document of blocks of WordprocessingML; `styles` are ids and names."""
+    """A Word document with these blocks of WordprocessingML; `styles` are ids and names."""
     named = "".join(
         f'<w:style w:type="paragraph" w:styleId="{key}"><w:name w:val="{name}"/></w:style>' for key, name in styles
     )
@@ -136,7 +136,7 @@ def row(*cells: str) -> str:
 
 
 def _blocks(name: str) -> list[str]:
-    """What stands between empty lines: "#" begins an item, "##" one below it, "---" a page, "###" is a heading."""
+    """The blocks between empty lines: "#" starts an item, "##" a subitem, "---" a page, "###" is a heading."""
     return Path(__file__).with_name(name).read_text().strip().split("\n\n")
 
 

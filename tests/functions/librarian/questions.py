@@ -1,4 +1,4 @@
-"""Ten questions about the sample packet, with the facts that an answer has to hold and the pages it has to cite."""
+"""Ten questions about the sample packet, with the facts that an answer must have and the citation."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ NAMES = ("packet.pdf", "library-memo.docx", "notice.html")
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """`cited` is the citation as the tools give it: document, item, page. Any one place of several may do."""
+    """A question. `citation` is the expected one: document, item, page."""
 
     text: str
     facts: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A task's files, for tools and loops that need no AWS, and inner loops that are told what to answer."""
+"""Runs tools and loops without AWS, with scripted nested loops."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ AGENT = Path(__file__).resolve().parents[3] / "functions" / "librarian"
 
 @dataclass(frozen=True)
 class NestedResult:
-    """How an inner loop ended."""
+    """The result of a nested loop."""
 
     text: str
     status: str = "completed"
@@ -28,9 +28,9 @@ def no_nested_loop(name: str, message: str) -> NestedResult:
 
 @dataclass
 class ToolHarness:
-    """`told` is the progress that tools reported, `asked` the inner loops that began: name, message, instructions.
+    """`progress` is the reported progress, `nested_calls` the nested loops that started: name, message, instructions.
 
-    `inner` answers them; an exception that it raises is raised where the loop was begun.
+    `nested_answer` answers them; it may raise an exception.
     """
 
     workspace: FolderWorkspace = field(default_factory=FolderWorkspace)
@@ -41,7 +41,7 @@ class ToolHarness:
     _running: int = 0
 
     def attach(self, name: str, content: bytes | str) -> None:
-        """An attached file."""
+        """Attaches a file."""
         self.workspace.attach(File(name, content if isinstance(content, bytes) else content.encode()))
 
     def read(self, name: str) -> str:
@@ -54,7 +54,7 @@ class ToolHarness:
         )
 
     def call(self, tool: Tool, **arguments: Any) -> str:
-        """Calls the tool as the loop would, keeps its files and returns what the model reads."""
+        """Calls the tool like the loop, saves its files and returns the result as the model reads it."""
         return self.output(tool, **arguments).render()
 
     def output(self, tool: Tool, **arguments: Any) -> Output:
@@ -67,7 +67,7 @@ class ToolHarness:
         return output
 
     def run_loop(self, model: Model, tools: list[Tool], *turns: Turn | str) -> LoopResult:
-        """The whole loop over a transcript, to its end."""
+        """Runs the loop over a transcript to its end."""
         said = [turn if isinstance(turn, Turn) else Turn("user", turn) for turn in turns]
         environment = LoopEnvironment(workspace=self.workspace, nested_runner=self._inner)
         return AgentLoop(model, ToolRegistry(tools), environment=environment).run_sync(said)
