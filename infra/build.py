@@ -38,10 +38,10 @@ REPORTS = ROOT / ".aws-sam" / "packages"
 PYTHON = "3.13"
 """The runtime in infra/agent.yaml; bytecode is of use to that version alone."""
 GLIBC = range(34, 16, -1)
-"""The minor versions of glibc whose wheels Amazon Linux 2023 (2.34) can load, newest first."""
+"""Minor versions of glibc whose wheels Amazon Linux 2023 (2.34) can load, newest first."""
 
 NOT_RUN = ("__pycache__", "*.pyc", "tests", "events", "Makefile", "requirements*.txt", ".*")
-"""Files of an agent's folder that its function has no use for."""
+"""Files of an agent's folder that its function does not need."""
 LAPTOP_ONLY = ("__pycache__", "*.pyc", "testing", "cli", "local")
 """Parts of the library that nothing deployed may import."""
 

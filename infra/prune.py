@@ -1,4 +1,4 @@
-"""What a function's package leaves out, and why.
+"""The parts that are left out of a function's package, and why.
 
 Every entry was proved by `tests/e2e/test_package.py`, which runs the pruned folder. Three kinds: distributions that are
 never installed (`LEFT_OUT`, and those of `FEATURES` that an agent does not ask for), files that are deleted after

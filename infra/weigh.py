@@ -1,4 +1,4 @@
-"""What a package holds: its size against Lambda's limit, and whether its native libraries fit the processor."""
+"""Checks a package: its size against Lambda's limit, and the architecture of its native libraries."""
 
 from __future__ import annotations
 

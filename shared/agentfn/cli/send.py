@@ -32,7 +32,7 @@ EXIT_COMPLETED, EXIT_NOT_COMPLETED, EXIT_INPUT_REQUIRED = 0, 1, 3
 
 @dataclass(frozen=True)
 class SendResult:
-    """A task's result. `state` is such as "input required". `exit_code` is 0 if it completed and all files were saved."""
+    """A task's result. `state` is such as "input required". `exit_code` is 0 if it completed with all files saved."""
 
     state: str
     task_id: str
