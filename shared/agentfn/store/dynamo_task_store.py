@@ -31,8 +31,8 @@ from agentfn.telemetry import logger
 class DynamoTaskStore(TaskStore):
     """Implements TaskStore with one table, and a bucket for the payloads that an item cannot hold.
 
-    `enqueue_push` is called, with the record and the time, before each write of events that have subscribers, so that no event is lost; the write may
-    still fail.
+    `enqueue_push` is called, with the record and the time, before each write of events that have subscribers, so that
+    no event is lost; the write may still fail.
     """
 
     def __init__(
