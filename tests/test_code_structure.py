@@ -1,6 +1,7 @@
 """The structure of the code: sizes, docstrings, unique names, broad excepts and the imports of agents."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,12 @@ PUBLIC_TO_AGENTS = {"agentfn", "agentfn.models", "agentfn.testing"}
 MAX_MODULE_LINES = 250
 MAX_FUNCTION_LINES = 40
 MAX_MODULES_IN_FOLDER = 15
+MAX_FAN_OUT = 15  # modules of the library that one module imports
+MAX_P90_FUNCTION_LINES = 15
+SUPERLATIVE = re.compile(
+    r"_?(LARGEST|MOST|LONGEST|LEAST|DEEPEST|SMALLEST|SHORTEST|HIGHEST|LOWEST|FIRST|LAST|YOUNG|SOON|LATER|REST|GRACE|SLACK)"
+    r"(_|$)"
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -26,6 +33,20 @@ def functions(tree: ast.AST) -> Iterator[Function]:
 def length(function: Function) -> int:
     docstring = ast.get_docstring(function, clean=False)
     return (function.end_lineno or 0) - function.lineno + 1 - (docstring.count("\n") + 1 if docstring else 0)
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "shared").with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_modules(path: Path, library: set[str]) -> set[str]:
+    """The modules of the library that a module imports, for types and inside functions too."""
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("agentfn"):
+            full_names = {f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= {name if name in library else str(node.module) for name in full_names}
+    return imported
 
 
 def test_the_public_names_are_these() -> None:
@@ -69,6 +90,39 @@ def test_modules_of_the_library_have_unique_names_and_none_is_named_like_a_packa
     assert [name for name, count in names.items() if count > 1] == []
     packages = {path.parent.name for path in library}
     assert names.keys() & packages == set()
+
+
+def test_no_module_of_the_library_imports_too_many_others() -> None:
+    library = {module_name(path): path for path in SOURCES if "shared" in path.parts}
+    fan_out = {name: len(imported_modules(path, set(library)) - {name}) for name, path in library.items()}
+    assert {name: count for name, count in fan_out.items() if count > MAX_FAN_OUT} == {}
+
+
+def test_public_classes_of_the_library_have_unique_names() -> None:
+    names = Counter(
+        node.name
+        for path in SOURCES
+        if "shared" in path.parts
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_constants_say_what_they_limit() -> None:
+    """`MAX_BODY_BYTES`, not `LARGEST`."""
+    targets = (
+        target
+        for path in SOURCES
+        for node in ast.parse(path.read_text()).body
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+    )
+    assert [target.id for target in targets if isinstance(target, ast.Name) and SUPERLATIVE.match(target.id)] == []
+
+
+def test_nine_functions_of_ten_are_short() -> None:
+    lengths = sorted(length(function) for path in SOURCES for function in functions(ast.parse(path.read_text())))
+    assert lengths[len(lengths) * 9 // 10] <= MAX_P90_FUNCTION_LINES
 
 
 def test_what_breaks_is_caught_broadly_in_one_place() -> None:

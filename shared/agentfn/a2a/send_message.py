@@ -18,10 +18,9 @@ from agentfn.runs.runner import Runner
 from agentfn.runs.task_updates import loop_awaiting_input, with_status
 from agentfn.runs.work_queue import Continuation
 from agentfn.settings import Settings
-from agentfn.store import MessageRecord, TaskRecord, TaskStore
+from agentfn.store import MessageRecord, RecordChanges, TaskRecord, TaskStore
 from agentfn.store.push_store import PushSubscription, with_ids
 from agentfn.store.task_events import status_event
-from agentfn.store.task_record import RecordChanges
 from agentfn.tools import FileRecord
 
 SAFETY_MARGIN_SECONDS = 3.0  # between the end of a lease and the continuation that follows it

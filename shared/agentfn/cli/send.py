@@ -23,7 +23,7 @@ from agentfn.cli.progress import (
 from agentfn.cli.terminal import CliError, PrintLine, command_name, format_table, strip_control_chars
 from agentfn.cli.upload import LOCAL_FILE_SCHEME, upload_files
 
-FIRST_POLL_SECONDS, MAX_POLL_SECONDS, POLL_BACKOFF_FACTOR = 0.3, 2.0, 1.3  # between two polls of the task
+MIN_POLL_SECONDS, MAX_POLL_SECONDS, POLL_BACKOFF_FACTOR = 0.3, 2.0, 1.3  # between two polls of the task
 MAX_FAILED_POLLS = 5  # consecutive polls that may fail
 MAX_INLINE_BYTES = 4_000_000  # of files in a message: base64 adds a third, and Lambda takes 6 MB
 
@@ -117,7 +117,7 @@ async def _send(client: Client, url: str, message: Message) -> Task | Message:
 
 async def _poll_task(client: Client, url: str, task: Task, progress: ProgressPrinter) -> Task:
     """Polls the task with growing pauses until it ends or waits. Tolerates a few failed polls in a row."""
-    pause, misses = FIRST_POLL_SECONDS, 0
+    pause, misses = MIN_POLL_SECONDS, 0
     if task.status.state:
         progress.update(task)
     while not is_finished_or_interrupted(task):

@@ -2,7 +2,7 @@
 
 from agentfn.store.dynamo_task_store import DynamoTaskStore
 from agentfn.store.table import Table
-from agentfn.store.task_record import MessageRecord, TaskRecord
+from agentfn.store.task_record import MessageRecord, RecordChanges, TaskRecord
 from agentfn.store.task_store import TaskStore
 
-__all__ = ["DynamoTaskStore", "MessageRecord", "Table", "TaskRecord", "TaskStore"]
+__all__ = ["DynamoTaskStore", "MessageRecord", "RecordChanges", "Table", "TaskRecord", "TaskStore"]

@@ -1,13 +1,11 @@
 """A test client for an agent: its real handler on an AWS in memory, and a queue that is drained by hand."""
 
 import base64
-import functools
 import json
 import mimetypes
 import os
-import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +23,7 @@ from agentfn.local.aws_resources import AwsResources, create_resources
 from agentfn.local.lambda_events import LocalLambdaContext, queue_event, rest_event, rpc_event
 from agentfn.models import Model
 from agentfn.settings import Settings
+from agentfn.testing.moto_support import boto3_session, serialize_calls
 
 STAGE_REGION = "eu-central-1"
 STAGE_CALLERS = ("alice", "bob")
@@ -187,8 +186,8 @@ class Stage:
 
         self._stack.enter_context(patch.dict(os.environ, AWS_DEFAULT_REGION=STAGE_REGION, AWS_REGION=STAGE_REGION))
         self._stack.enter_context(mock_aws())
-        self._stack.enter_context(patch("boto3.DEFAULT_SESSION", _boto3_session()))
-        self._stack.enter_context(patch.object(BotocoreStubber, "__call__", _serialize_calls(BotocoreStubber.__call__)))
+        self._stack.enter_context(patch("boto3.DEFAULT_SESSION", boto3_session()))
+        self._stack.enter_context(patch.object(BotocoreStubber, "__call__", serialize_calls(BotocoreStubber.__call__)))
         aws_client.cache_clear()
         self._stack.callback(aws_client.cache_clear)
         self.resources: AwsResources = create_resources(f"stage-{uuid4().hex[:8]}", STAGE_REGION, aws_client)
@@ -208,27 +207,6 @@ class RpcError(Exception):
         super().__init__(f"{error['code']}: {error['message']}")
         self.code = error["code"]
         self.message = error["message"]
-
-
-@functools.cache
-def _boto3_session() -> Any:
-    """One session for all stages: it reads the descriptions of the services from disk, which takes longer than the rest
-    of a stage. It must be created after the import of moto, which replaces AWS.
-    """
-    import boto3
-
-    return boto3.Session()
-
-
-def _serialize_calls(call: Callable[..., Any]) -> Callable[..., Any]:
-    """moto is not thread-safe: a transaction that fails would undo what another thread wrote at that time."""
-    lock = threading.RLock()
-
-    def locked(*arguments: Any, **named: Any) -> Any:
-        with lock:
-            return call(*arguments, **named)
-
-    return locked
 
 
 def bearer_token(caller: str) -> str:
