@@ -109,10 +109,7 @@ class Stage:
         seconds: float = 60.0,
         **message: Any,
     ) -> JsonObject:
-        """Sends a message and returns the task. `seconds` is the time that the invocation has left.
-
-        Raises RpcError where the agent rejects the message.
-        """
+        """Sends a message and returns the task. The invocation has `seconds`. Raises RpcError if the agent rejects it."""
         parts = [{"text": text}] if text else []
         parts += [_file_part(name, content) for name, content in (files or {}).items()]
         fields = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts, **message}
@@ -159,10 +156,7 @@ class Stage:
         return response
 
     def drain_queue(self, *, seconds: float = 900.0, max_rounds: int = 50) -> int:
-        """Delivers the visible messages until there are none. Returns the number of rounds.
-
-        Raises AssertionError where the queue is not empty after `max_rounds`.
-        """
+        """Delivers visible messages until there are none, at most `max_rounds` times. Returns the number of rounds."""
         for count in range(max_rounds):
             messages = self.receive_messages()
             if not messages:
