@@ -109,7 +109,7 @@ class Stage:
         seconds: float = 60.0,
         **message: Any,
     ) -> JsonObject:
-        """Sends a message and returns the task. The invocation has `seconds`. Raises RpcError if the agent rejects it."""
+        """Sends a message and returns the task. The invocation has `seconds`. Raises RpcError if it is rejected."""
         parts = [{"text": text}] if text else []
         parts += [_file_part(name, content) for name, content in (files or {}).items()]
         fields = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts, **message}
