@@ -126,8 +126,8 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """An environment whose credentials are a session's, and no session of boto3's from before."""
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    """An environment with a session's credentials. Stages share one boto3 session; here each gets its own."""
+    monkeypatch.setattr("agentfn.testing.stage._boto3_session", boto3.Session)
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
     return monkeypatch
 
