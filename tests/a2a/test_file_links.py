@@ -9,7 +9,6 @@ from typing import Any
 from unittest.mock import patch
 from urllib.parse import parse_qs, urlsplit
 
-import boto3
 import botocore.auth
 import pytest
 import requests
@@ -17,6 +16,7 @@ import requests
 from agentfn import Agent, ConfigurationError, Context, File, Output, tool
 from agentfn.aws_clients import aws_client
 from agentfn.testing import LocalLambdaContext, ScriptedModel, Stage, calls, rpc_event
+from agentfn.testing.moto_support import boto3_session
 from agentfn.testing.stage import auth_headers
 from support.raw_http_server import RawHttpServer, http_response
 
@@ -125,11 +125,12 @@ DAY = 24 * 3600
 
 
 @pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """An environment with a session's credentials. Stages share one boto3 session; here each gets its own."""
-    monkeypatch.setattr("agentfn.testing.stage._boto3_session", boto3.Session)
+def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """An environment with a session's credentials. The boto3 session that stages share would not read them again."""
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
-    return monkeypatch
+    boto3_session.cache_clear()
+    yield monkeypatch
+    boto3_session.cache_clear()
 
 
 def test_a_link_of_a_user_s_own_key_lives_as_long_as_set() -> None:

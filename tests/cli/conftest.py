@@ -34,7 +34,7 @@ def typed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, t
     """`typed("send", ...)` runs the command and returns its exit code and both outputs. Polling is fast."""
     for variable in ("AGENT_MODEL", "AGENTFN_TOKEN"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(sending, "FIRST_POLL_SECONDS", 0.02)
+    monkeypatch.setattr(sending, "MIN_POLL_SECONDS", 0.02)
     monkeypatch.chdir(tmp_path)
 
     def run(*words: object) -> tuple[int, str, str]:

@@ -56,7 +56,7 @@ __all__ = [
     "trickles",
 ]  # fmt: skip
 
-CHUNK_BYTES = 0.1  # seconds between two bytes of a trickle, and between two looks at a hanging client
+PAUSE_SECONDS = 0.3  # between two bytes of a trickle, and between two looks at a hanging client
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: a close that is a reset
 
 
@@ -216,14 +216,14 @@ class _StubHandler(BaseHTTPRequestHandler):
     def _trickle(self) -> None:
         self._send_headers(200, {"content-length": "100000"})
         try:
-            while not self.server.provider.closing.wait(CHUNK_BYTES):
+            while not self.server.provider.closing.wait(PAUSE_SECONDS):
                 self.wfile.write(b" ")
         except OSError:
             self.server.provider.hang_ups += 1
         self.close_connection = True
 
     def _wait_for_hang_up(self) -> None:
-        while not self.server.provider.closing.wait(CHUNK_BYTES):
+        while not self.server.provider.closing.wait(PAUSE_SECONDS):
             readable, _, _ = select.select([self.connection], [], [], 0)
             if readable and not self._peek():
                 self.server.provider.hang_ups += 1
