@@ -80,7 +80,7 @@ def test_an_exhausted_script_says_how_much_was_played(ask: Asked) -> None:
     for _ in range(2):
         ask(model, hello_request())
 
-        ScriptExhausted, match="the script of parrot is over: 2 played, one more was asked for"
+    with pytest.raises(
         ScriptExhausted, match="the script of parrot is over: 2 played, one more was asked for"
     ) as caught:
         ask(model, hello_request())
