@@ -66,7 +66,7 @@ class RunningServer:
         )
         self._socket = listening
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, args=([listening],), name="front-door", daemon=True)
+        self._thread = threading.Thread(target=self._server.run, args=([listening],), name="http-server", daemon=True)
 
     def __enter__(self) -> Self:
         """Returns when connections are accepted. Raises RuntimeError if the server ends before that."""

@@ -31,7 +31,7 @@ class LocalAgent:
 
     The agent gets the process's environment, overridden by `environment` (AGENT_MODEL and so on). Storage and
     authentication are set here. `seconds` is the timeout of an invocation, as the function's timeout on Lambda. With
-    `open_door`, no token is needed.
+    `anonymous`, no token is needed.
 
     Raises ConfigurationError for a folder without an agent, a wrong setting, or a port in use.
     """
@@ -60,9 +60,9 @@ class LocalAgent:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            door = HttpServer(self._port)
-            stack.callback(door.close)
-            self.url = door.url
+            server = HttpServer(self._port)
+            stack.callback(server.close)
+            self.url = server.url
             stack.enter_context(import_path(self._folder))
             aws = stack.enter_context(EmbeddedAws())
             self._environment = self._build_environment(aws)
@@ -71,7 +71,7 @@ class LocalAgent:
             )
             stack.callback(environments.close)
             environments.start()
-            serving = stack.enter_context(door.serve(environments))
+            serving = stack.enter_context(server.serve(environments))
             stack.callback(environments.close)  # closed first, so that no request delays the server's shutdown
             queue = aws_client("sqs")
             stack.enter_context(
