@@ -22,9 +22,9 @@ IMPORTS = (
     "a2a.types",
     "agentfn",
     "analyst",
+    "analyst.tools",
     "boto3",
     "openpyxl",
-    "tools",
 )
 
 
@@ -128,7 +128,7 @@ def test_pruned_litellm_speaks_every_dialect(package: Package, dialect: Dialect)
         "tokens": 18,
         "priced": True,
         "calls_tools": True,
-        "failures": ["ModelUnavailable", "ModelRefused"],
+        "failures": ["ModelUnavailable", "ModelRequestRejected"],
     }
 
 
