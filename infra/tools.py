@@ -1,13 +1,13 @@
-"""Set up the tools that build, deploy, emulate and check conformance, each in an environment of its own, once.
+"""Install the tools for builds, deployments, emulation and conformance tests, each in a separate environment, once.
 
     python3.13 infra/tools.py sam         .venv-sam: the AWS SAM CLI
     python3.13 infra/tools.py emulator    .venv-emulator: the AWS emulator of the end-to-end tests, and Lambda's runtime
     python3.13 infra/tools.py testbed     .venv-testbed: the conformance suites, and a client of protocol 1.0
     python3.13 infra/tools.py old-client  .venv-old-client: the last client library of protocol 0.3
-    python3.13 infra/tools.py js-client   node_modules beside the JavaScript client; needs Node.js and npm
+    python3.13 infra/tools.py js-client   node_modules of the JavaScript client; needs Node.js and npm
 
-They are not in .venv because their pins and the library's would bind each other. An environment is made again when its
-pins change.
+They are not in .venv because their pinned versions conflict with the library's. An environment is created again when
+its pins change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENVIRONMENTS = {
     "testbed": (ROOT / ".venv-testbed", ROOT / "tests" / "conformance" / "testbed.txt", None),
     "old-client": (ROOT / ".venv-old-client", ROOT / "tests" / "conformance" / "old.txt", None),
 }
-"""Tool -> its environment, its pins, and the pins of the folder `lambda-runtime` in it."""
+"""Tool -> its environment, its pins, and the pins of the environment's folder `lambda-runtime`, if it has one."""
 
 PACKAGES = {"js-client": ROOT / "tests" / "conformance" / "clients" / "js"}
 """Tool -> the folder of its package.json."""
@@ -67,7 +67,7 @@ def set_up(environment: Path, pins: Path, runtime_pins: Path | None) -> None:
     if runtime_pins:
         target = str(environment / "lambda-runtime")
         run([*install, "--no-deps", "--no-warn-conflicts", "--target", target, "--requirement", str(runtime_pins)])
-    mark.write_text(digest)  # last, so that an interrupted set-up is done again
+    mark.write_text(digest)  # last, so that an interrupted installation is repeated
 
 
 def set_up_package(folder: Path) -> None:
