@@ -14,7 +14,7 @@ from agentfn.files.bucket import Bucket
 from agentfn.files.upload_store import Upload
 from agentfn.tools import File, FileLink, FileRecord, Origin
 from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
-from agentfn.tools.workspaces.file_records import find_file, unique_file_name
+from agentfn.tools.workspaces.file_records import find_file, link_record, unique_file_name
 
 DISK_FULL_TEXT = (
     "{name} has {size:,} bytes, and the disk that tools work on has {free:,} left: it cannot be opened. "
@@ -77,10 +77,9 @@ class TaskWorkspace:
 
     def add_link(self, link: FileLink) -> FileRecord:
         with self._lock:
-            name = unique_file_name(self._records, sanitize_file_name(link.name), "produced")
-            kind = sanitize_media_type(link.media_type or File(name, b"").content_type)
-            self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
-            return self._records[name]
+            record = link_record(self._records, link)
+            self._records[record.name] = record
+            return record
 
     def read_object(self, key: str) -> bytes:
         """The content of an object of the bucket. Blocks."""

@@ -4,7 +4,8 @@ import itertools
 from collections.abc import Mapping
 
 from agentfn.errors import ToolError
-from agentfn.tools.workspaces.file_names import sanitize_file_name
+from agentfn.tools.tool_output import File, FileLink
+from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
 from agentfn.tools.workspaces.workspace import FileRecord, Origin
 
 FileRecords = Mapping[str, FileRecord]
@@ -35,3 +36,10 @@ def unique_file_name(records: FileRecords, name: str, origin: Origin) -> str:
         if holder is None or (holder.origin == origin != "attached"):
             return free
     raise AssertionError("unreachable")
+
+
+def link_record(records: FileRecords, link: FileLink) -> FileRecord:
+    """The record of a produced file that a tool's service stores elsewhere, under a name that is free in `records`."""
+    name = unique_file_name(records, sanitize_file_name(link.name), "produced")
+    media_type = sanitize_media_type(link.media_type or File(name, b"").content_type)
+    return FileRecord(name, media_type, 0, "produced", url=link.url)

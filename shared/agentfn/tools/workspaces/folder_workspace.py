@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentfn.tools.tool_output import File, FileLink
 from agentfn.tools.workspaces.file_names import sanitize_file_name, sanitize_media_type
-from agentfn.tools.workspaces.file_records import find_file, unique_file_name
+from agentfn.tools.workspaces.file_records import find_file, link_record, unique_file_name
 from agentfn.tools.workspaces.workspace import FileRecord, Origin
 
 HIDDEN_FOLDER = ".hidden"  # sanitized names never start with a dot, so no file of a task can have one of these names
@@ -53,10 +53,9 @@ class FolderWorkspace:
 
     def add_link(self, link: FileLink) -> FileRecord:
         with self._lock:
-            name = unique_file_name(self._records, sanitize_file_name(link.name), "produced")
-            kind = sanitize_media_type(link.media_type or File(name, b"").content_type)
-            self._records[name] = FileRecord(name, kind, 0, "produced", url=link.url)
-            return self._records[name]
+            record = link_record(self._records, link)
+            self._records[record.name] = record
+            return record
 
     def attach(self, file: File | Path) -> FileRecord:
         """Copies the file into the workspace, as a file of a message."""
